@@ -1,0 +1,57 @@
+/* q8_0: ggml's blocks of 32 signed bytes with one half-float step d = absmax / 127; the last block may be shorter.
+ * Codes are computed with the unrounded 1/d, as ggml does, so that rows equal its bytes. */
+#include "codec.h"
+#include "codec_util.h"
+#include <math.h>
+
+enum { BLOCK = 32 };
+
+static size_t row_bytes(int dim, int group) {
+    (void)group;
+    return (size_t)dim + 2 * (size_t)((dim + BLOCK - 1) / BLOCK);
+}
+
+static void encode_block(const float *x, int n, uint8_t *r) {
+    float absmax = 0.0f;
+    for (int i = 0; i < n; i++) absmax = fmaxf(absmax, fabsf(x[i]));
+    float d = absmax / 127.0f;
+    if (d > INGOT_F16_MAX) d = INGOT_F16_MAX; /* elements beyond 127 * 65504 are clipped to it */
+    const float inverse = d > 0.0f ? 1.0f / d : 0.0f;
+    ingot_put_u16(r, ingot_f32_to_f16(d));
+    for (int i = 0; i < n; i++) {
+        /* A subnormal d has an infinite inverse; its half is 0, so any code will do. */
+        const float c = roundf(fminf(fmaxf(x[i] * inverse, -127.0f), 127.0f));
+        r[2 + i] = (uint8_t)(int8_t)c;
+    }
+}
+
+static void encode(const float *x, int dim, int group, void *row) {
+    (void)group;
+    uint8_t *r = row;
+    for (int i = 0; i < dim; i += BLOCK) {
+        const int n = dim - i < BLOCK ? dim - i : BLOCK;
+        encode_block(x + i, n, r);
+        r += 2 + n;
+    }
+}
+
+static void decode(const void *row, int dim, int group, float *x) {
+    (void)group;
+    const uint8_t *r = row;
+    for (int i = 0; i < dim; i += BLOCK) {
+        const int n = dim - i < BLOCK ? dim - i : BLOCK;
+        const float d = ingot_f16_to_f32(ingot_get_u16(r));
+        for (int j = 0; j < n; j++) x[i + j] = (float)(int8_t)r[2 + j] * d;
+        r += 2 + n;
+    }
+}
+
+static const char *check(int dim, int group) {
+    (void)group;
+    return ingot_codec_check_dim(dim);
+}
+
+const ingot_codec ingot_codec_q8_0 = {
+    .name = "q8_0", .description = "8-bit codes, one step per 32 channels of a token (ggml's blocks)", .options = "",
+    .row_bytes = row_bytes, .encode = encode, .decode = decode, .check = check,
+};
