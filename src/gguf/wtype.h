@@ -16,11 +16,16 @@ typedef struct ingot_wtype_info {
     const char *name;       /* "Q4_K" */
     int block;              /* elements per block */
     int block_bytes;
-    void (*decode)(const void *blocks, int64_t n, float *x); /* n elements, a multiple of block */
+    /* x [n] = the values of n elements (a multiple of block, 0 allowed); `blocks` needs no alignment. Bit for bit what ggml gives. */
+    void (*decode)(const void *blocks, int64_t n, float *x);
 } ingot_wtype_info;
 
 /* NULL for a type this build does not know. */
 const ingot_wtype_info *ingot_wtype_get(uint32_t type);
-/* Name of any ggml type number that exists, "unknown" otherwise (for messages). */
+/* Walks the known types: i = 0, 1, ... until NULL. */
+const ingot_wtype_info *ingot_wtype_at(int i);
+/* Name of any ggml type number that exists or once existed, "unknown" otherwise (for messages). */
 const char *ingot_wtype_any_name(uint32_t type);
+/* True for numbers that ggml once used and has taken back (Q4_2, the interleaved Q4_0_4_4 family, ...). */
+bool ingot_wtype_is_removed(uint32_t type);
 #endif
