@@ -18,7 +18,7 @@ const ingot_cpu *ingot_cpu_get(void);
 /* "ref", "avx2", "avx512", "neon"; and back (false when unknown). */
 const char *ingot_isa_name(ingot_isa isa);
 bool ingot_isa_parse(const char *s, ingot_isa *out);
-/* An INGOT_CPU value that is not a level name: the text, else NULL (the program turns it into an error). */
+/* An INGOT_CPU value that is not a level name of this processor family: the text, else NULL (the program turns it into an error). */
 const char *ingot_cpu_bad_env(void);
 /* Tests: use this level from now on (not above the machine's; returns false then). */
 bool ingot_cpu_force(ingot_isa isa);

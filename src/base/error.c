@@ -19,14 +19,13 @@ ingot_status ingot_fail(ingot_status s, const char *fmt, ...) {
 }
 
 ingot_status ingot_fail_prefix(ingot_status s, const char *fmt, ...) {
-    char text[sizeof last_error];
+    char prefix[sizeof last_error], text[2 * sizeof last_error + 2];
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(prefix, sizeof prefix, fmt, ap);
     va_end(ap);
-    if (n < 0) return s;
-    if ((size_t)n < sizeof text) snprintf(text + n, sizeof text - (size_t)n, ": %s", last_error);
-    memcpy(last_error, text, sizeof text);
+    snprintf(text, sizeof text, "%s: %s", prefix, last_error);
+    memcpy(last_error, text, sizeof last_error - 1);
     return s;
 }
 
