@@ -45,13 +45,14 @@ typedef struct ingot_plan {
     int policy; /* row of INGOT_PART_POLICY */
 } ingot_plan;
 
-/* Parses option strings of the form "int4", "int4,group=64", "k-spec/v-spec" is not used: K and V have
- * strings of their own. `kv` sets both sides; `k` and `v` (NULL to keep) override one side.
- * Errors: INGOT_E_INVALID naming the unknown word and listing the valid ones. */
+/* Parses a plan. A side is METHOD[,group=N][,TRANSFORM], such as "int4,group=64,hadamard". `kv` is a side for both K and V,
+ * or the spelling of ingot_plan_print; NULL is "f16". `k` and `v` are sides (NULL to keep) that replace one of them.
+ * `window` and `sinks` above 0 replace what `kv` says.
+ * Errors: INGOT_E_INVALID naming the unknown word and listing the valid ones, or the range. */
 ingot_status ingot_plan_parse(ingot_plan *out, const char *kv, const char *k, const char *v, int window, int sinks);
 
-/* Writes the one canonical spelling, such as "int4,group=32" or "k=q8_0 v=int4,group=64 window=128 sinks=4";
- * parts that are the default are left out. Always NUL-terminated; returns `buf`. */
+/* Writes the one canonical spelling, such as "int4,group=64" or "k=q8_0 v=int4,group=64 window=128 sinks=4";
+ * parts that are the default are left out; ingot_plan_parse(kv) reads it back. Always NUL-terminated; returns `buf`. */
 const char *ingot_plan_print(const ingot_plan *plan, char *buf, size_t cap);
 
 /* Whether a side plan can store vectors of `dim` elements; the message says why not. */
