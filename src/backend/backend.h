@@ -33,7 +33,8 @@ typedef struct ingot_backend {
     void (*normalize)(const float *o, float l, float *out, int dim);
 
     /* --- weights --- */
-    /* type: enum ingot_wtype (src/gguf/wtype.h). data [n_out rows] stays mapped and valid; *w may refer to it. */
+    /* type: enum ingot_wtype (src/gguf/wtype.h). data [n_out rows] stays mapped and valid; *w may refer to it.
+     * All threads of the team pass the same w (and get the same status); weight_free takes NULL. */
     ingot_status (*weight_prepare)(ingot_weight **w, int type, int n_out, int n_in, const void *data, const ingot_team *team);
     void (*weight_free)(ingot_weight *w);
     size_t (*weight_bytes)(const ingot_weight *w); /* own memory, not mapped bytes it refers to */

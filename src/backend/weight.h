@@ -7,6 +7,9 @@
 /* A prepared matrix [n_out][n_in], opaque to all but its back end. */
 typedef struct ingot_weight ingot_weight;
 
+/* Int8 activations (the definition is in backend/ref/ref_weight.h) are used with quantised matrices only: matrices of F32, F16 and
+ * BF16 are multiplied in float in both modes. */
+
 /* y[t * y_stride + i] = sum_j W[i][j] x[t][j] (+ bias[i] when not NULL), i < n_out. */
 typedef struct ingot_linear_out {
     const ingot_weight *w;
