@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 enum { N_KINDS = INGOT_PART_POLICY + 1, MAX_ROWS = 64, MAX_OPTIONS = 96, SHOWN_DIM = 128 };
-_Static_assert(INGOT_N_CODECS <= MAX_ROWS && INGOT_N_TRANSFORMS <= MAX_ROWS && INGOT_N_POLICIES <= MAX_ROWS, "MAX_ROWS");
+_Static_assert((int)INGOT_N_CODECS <= MAX_ROWS && (int)INGOT_N_TRANSFORMS <= MAX_ROWS && (int)INGOT_N_POLICIES <= MAX_ROWS, "rows");
 
 static struct {
     ingot_part_info info;
