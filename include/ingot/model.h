@@ -18,7 +18,8 @@ typedef struct ingot_model_options {
     ingot_device *device;    /* borrowed; weights are prepared for it */
     ingot_progress progress; /* NULL allowed */
     void *progress_user;
-    bool vocab_only;         /* tokenizer and metadata only; device may be NULL */
+    bool vocab_only;         /* tokenizer, metadata and geometry, no weights: device may be NULL. Geometry is checked and filled
+                              * where the architecture is known and the file has tensors, else it stays 0 */
 } ingot_model_options;
 
 /* Maps the GGUF file at `path` (the first file when split), checks it and prepares the weights.
@@ -33,7 +34,7 @@ typedef struct ingot_model_info {
     int sliding_window, n_sliding_layers;
     uint64_t n_params;
     size_t file_bytes;     /* of all files */
-    size_t weight_bytes;   /* what the prepared weights occupy, from the allocator, plus mapped bytes still in use */
+    size_t weight_bytes;   /* what the prepared weights occupy, from the allocator, plus mapped bytes still in use; 0 when vocab_only */
     const ingot_layer_shape *layers; /* [n_layers] */
     bool has_chat_template;
 } ingot_model_info;

@@ -17,7 +17,8 @@ typedef struct ingot_engine_config {
     ingot_plan plan;
     int n_ctx;        /* tokens all sessions together can hold */
     int max_sessions; /* at least 1 */
-    int n_batch;      /* tokens of one forward pass; 0 = 512 */
+    int n_batch;      /* tokens of one forward pass, at most n_ctx are used; 0 = 512 */
+    int max_logits;   /* rows of logits that can be held at once, each n_vocab floats; 0 = min(n_batch, 64) */
     ingot_activations activations;
 } ingot_engine_config;
 
@@ -42,12 +43,22 @@ typedef struct ingot_batch_token {
     bool want_logits;
 } ingot_batch_token;
 
-/* Runs up to n_batch tokens, possibly of several sessions, in one pass.
+/* Runs up to n_batch tokens, possibly of several sessions, in one pass (tokens of one session in order).
  * *logits: [number of tokens with want_logits][n_vocab] f32 in batch order, owned by the engine, valid until the next
- * pass. At most config.n_batch tokens; INGOT_E_FULL when the cache is full (nothing is changed then). */
+ * call that computes logits; NULL when none are wanted. At most max_logits tokens may want logits here; for more pass
+ * logits = NULL and fetch them with ingot_engine_logits.
+ * Errors: INGOT_E_INVALID naming the token or count, INGOT_E_FULL when the cache is full; nothing is changed then. */
 ingot_status ingot_engine_forward(ingot_engine *engine, const ingot_batch_token *batch, int n, const float **logits);
+/* Logits of the wanted tokens [first, first + n) of the last pass, n at most max_logits: *logits [n][n_vocab]. */
+ingot_status ingot_engine_logits(ingot_engine *engine, int first, int n, const float **logits);
+/* Tokens of one pass, and rows of logits held at once, as they are after the defaults. */
+int ingot_engine_n_batch(const ingot_engine *engine);
+int ingot_engine_max_logits(const ingot_engine *engine);
+/* Calls fn(user, i) for each i in [0, n), on the engine's threads and returns when all are done. */
+void ingot_engine_parallel(ingot_engine *engine, int n, void (*fn)(void *user, int i), void *user);
 
 /* Feeds tokens[n] of one session in batches of n_batch; *logits: those of the last token (NULL allowed).
+ * Errors: INGOT_E_INVALID when n is 0, INGOT_E_FULL with both counts when n does not fit the context (nothing is fed then).
  * progress(user, done, total) after each batch; returning false stops with INGOT_E_CANCELLED (tokens so far stay). */
 typedef bool (*ingot_prefill_progress)(void *user, int done, int total);
 ingot_status ingot_session_prefill(ingot_session *session, const int32_t *tokens, int n, const float **logits, ingot_prefill_progress progress, void *user);
