@@ -29,7 +29,10 @@ class Peer:
         llama_cpp.llama_backend_init()
         self.log = llama_cpp.llama_log_callback(lambda level, text, user: None)
         llama_cpp.llama_log_set(self.log, ctypes.c_void_p(0))
-        self.model = llama_cpp.llama_model_load_from_file(model.encode(), llama_cpp.llama_model_default_params())
+        params = llama_cpp.llama_model_default_params()
+        if os.environ.get("PEER_NO_REPACK"):  # a build with AMX crashes in it on some virtual machines
+            params.use_extra_bufts = False
+        self.model = llama_cpp.llama_model_load_from_file(model.encode(), params)
         self.ctx_size = ctx
         self.system = llama_cpp.llama_print_system_info().decode()
 
