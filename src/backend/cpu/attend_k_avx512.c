@@ -1,0 +1,146 @@
+/* First phase of the packed attention: scores of a block of rows with the 64 tokens of a K tile. */
+#include "attend_dot_avx512.h"
+
+/* The accumulators of one group for `tbs` token blocks: high digits start at 0, low ones at the code offset. */
+typedef struct k_acc { __m512i hi[4][BLOCK_ROWS], lo[4][BLOCK_ROWS]; } k_acc;
+
+VEC_INLINE void k_acc_start(const int n, const int tbs, k_acc *acc, const int32_t *offset) {
+    VEC_UNROLL(8) for (int r = 0; r < n; r++) {
+        VEC_UNROLL(4) for (int t = 0; t < tbs; t++) {
+            acc->hi[t][r] = _mm512_setzero_si512();
+            acc->lo[t][r] = _mm512_set1_epi32(offset[r]);
+        }
+    }
+}
+
+/* One quad of channels: codes c[t] of each token block with the rows' digits at q [high, low][n]. */
+VEC_INLINE void k_acc_quad(const int n, const int tbs, k_acc *acc, const __m512i *c, const int32_t *q) {
+    VEC_UNROLL(8) for (int r = 0; r < n; r++) {
+        VEC_UNROLL(4) for (int t = 0; t < tbs; t++) acc->hi[t][r] = dot_broadcast(acc->hi[t][r], c[t], q + r);
+        VEC_UNROLL(4) for (int t = 0; t < tbs; t++) acc->lo[t][r] = dot_broadcast(acc->lo[t][r], c[t], q + n + r);
+    }
+}
+
+VEC_INLINE __m512 k_acc_value(const k_acc *acc, int t, int r) {
+    return _mm512_cvtepi32_ps(_mm512_add_epi32(_mm512_slli_epi32(acc->hi[t][r], 8), acc->lo[t][r]));
+}
+
+VEC_INLINE void k_store(const int n, const int tbs, const attend_block *b, attend_page *pg, int tb0, __m512 s[4][BLOCK_ROWS]) {
+    VEC_UNROLL(8) for (int r = 0; r < n; r++) {
+        VEC_UNROLL(4) for (int t = 0; t < tbs; t++) {
+            _mm512_storeu_ps(pg->x + r * 64 + (tb0 + t) * 16, _mm512_mul_ps(s[t][r], _mm512_set1_ps(b->step[r])));
+        }
+    }
+}
+
+/* `tbs` token blocks at once give 8 to 16 independent chains. */
+VEC_INLINE void k_int4_blocks(const int n, const int tbs, const attend_block *b, const ingot_attend_args *a, attend_page *pg) {
+    const tile16 t16 = tile16_int4(&a->k);
+    const uint16_t *scales = (const uint16_t *)(const void *)pg->k, *mids = (const uint16_t *)(const void *)(pg->k + t16.mids);
+    const ptrdiff_t tb_bytes = (ptrdiff_t)t16.dim * 8, tb_scales = (ptrdiff_t)t16.n_groups * 16;
+    const __m512i low = _mm512_set1_epi8(15);
+    for (int tb0 = 0; tb0 < 4; tb0 += tbs) {
+        const uint8_t *row = pg->k + t16.codes + tb0 * tb_bytes;
+        const int32_t *q = b->q;
+        __m512 s[4][BLOCK_ROWS];
+        VEC_UNROLL(8) for (int r = 0; r < n; r++) VEC_UNROLL(4) for (int t = 0; t < tbs; t++) s[t][r] = _mm512_setzero_ps();
+        for (int g = 0; g < t16.n_groups; g++) {
+            const int left = t16.dim - g * t16.group, octets = (left < t16.group ? left : t16.group) / 8;
+            k_acc acc;
+            k_acc_start(n, tbs, &acc, b->offset + g * n);
+            for (int c = 0; c < octets; c += 2) {
+                ask_ahead(pg, pg->ahead_k * tbs);
+                VEC_UNROLL(2) for (int j = 0; j < 2; j++) {
+                    __m512i raw[4], c4[4];
+                    VEC_UNROLL(4) for (int t = 0; t < tbs; t++) {
+                        raw[t] = _mm512_loadu_si512(row + t * tb_bytes + j * 64);
+                        c4[t] = _mm512_and_si512(raw[t], low);
+                    }
+                    k_acc_quad(n, tbs, &acc, c4, q);
+                    VEC_UNROLL(4) for (int t = 0; t < tbs; t++) c4[t] = _mm512_and_si512(_mm512_srli_epi16(raw[t], 4), low);
+                    k_acc_quad(n, tbs, &acc, c4, q + 2 * n);
+                    q += 4 * n;
+                }
+                row += 128;
+            }
+            VEC_UNROLL(4) for (int t = 0; t < tbs; t++) {
+                const ptrdiff_t at = (tb0 + t) * tb_scales + g * 16;
+                const __m512 sc = vf_halves(scales + at), mid = vf_halves(mids + at);
+                VEC_UNROLL(8) for (int r = 0; r < n; r++) {
+                    s[t][r] = _mm512_fmadd_ps(k_acc_value(&acc, t, r), sc, s[t][r]);
+                    s[t][r] = _mm512_fmadd_ps(mid, _mm512_set1_ps(b->q_sum[g * n + r]), s[t][r]);
+                }
+            }
+        }
+        k_store(n, tbs, b, pg, tb0, s);
+    }
+}
+
+VEC_INLINE void k_q8_blocks(const int n, const int tbs, const attend_block *b, const ingot_attend_args *a, attend_page *pg) {
+    const tile16 t16 = tile16_q8(&a->k);
+    const uint16_t *scales = (const uint16_t *)(const void *)pg->k;
+    const ptrdiff_t tb_bytes = (ptrdiff_t)t16.dim * 16, tb_scales = (ptrdiff_t)t16.n_groups * 16;
+    for (int tb0 = 0; tb0 < 4; tb0 += tbs) {
+        const uint8_t *row = pg->k + t16.codes + tb0 * tb_bytes;
+        const int32_t *q = b->q;
+        __m512 s[4][BLOCK_ROWS];
+        VEC_UNROLL(8) for (int r = 0; r < n; r++) VEC_UNROLL(4) for (int t = 0; t < tbs; t++) s[t][r] = _mm512_setzero_ps();
+        for (int g = 0; g < t16.n_groups; g++) {
+            const int left = t16.dim - g * t16.group, quads = (left < t16.group ? left : t16.group) / 4;
+            k_acc acc;
+            k_acc_start(n, tbs, &acc, b->offset + g * n);
+            for (int c = 0; c < quads; c += 4) {
+                ask_ahead(pg, pg->ahead_k * tbs);
+                VEC_UNROLL(4) for (int j = 0; j < 4; j++) {
+                    __m512i c4[4];
+                    VEC_UNROLL(4) for (int t = 0; t < tbs; t++) c4[t] = _mm512_loadu_si512(row + t * tb_bytes + j * 64);
+                    k_acc_quad(n, tbs, &acc, c4, q);
+                    q += 2 * n;
+                }
+                row += 256;
+            }
+            VEC_UNROLL(4) for (int t = 0; t < tbs; t++) {
+                const __m512 sc = vf_halves(scales + (tb0 + t) * tb_scales + g * 16);
+                VEC_UNROLL(8) for (int r = 0; r < n; r++) s[t][r] = _mm512_fmadd_ps(k_acc_value(&acc, t, r), sc, s[t][r]);
+            }
+        }
+        k_store(n, tbs, b, pg, tb0, s);
+    }
+}
+
+VEC_INLINE void k_f16_blocks(const int n, const int tbs, const attend_block *b, const ingot_attend_args *a, attend_page *pg) {
+    const int dim = a->k.dim;
+    const ptrdiff_t tb_halves = (ptrdiff_t)dim * 16;
+    for (int tb0 = 0; tb0 < 4; tb0 += tbs) {
+        const uint16_t *row = (const uint16_t *)(const void *)pg->k + tb0 * tb_halves;
+        const float *q = b->qf;
+        __m512 s[4][BLOCK_ROWS];
+        VEC_UNROLL(8) for (int r = 0; r < n; r++) VEC_UNROLL(4) for (int t = 0; t < tbs; t++) s[t][r] = _mm512_setzero_ps();
+        for (int c = 0; c < dim; c += 16) {
+            ask_ahead(pg, pg->ahead_k * tbs);
+            VEC_UNROLL(4) for (int j = 0; j < 16; j++) {
+                __m512 k[4];
+                VEC_UNROLL(4) for (int t = 0; t < tbs; t++) k[t] = vf_halves(row + t * tb_halves + j * 16);
+                VEC_UNROLL(8) for (int r = 0; r < n; r++) {
+                    const __m512 v = _mm512_set1_ps(q[j * n + r]);
+                    VEC_UNROLL(4) for (int t = 0; t < tbs; t++) s[t][r] = _mm512_fmadd_ps(k[t], v, s[t][r]);
+                }
+            }
+            row += 256;
+            q += 16 * n;
+        }
+        VEC_UNROLL(8) for (int r = 0; r < n; r++) {
+            VEC_UNROLL(4) for (int t = 0; t < tbs; t++) _mm512_storeu_ps(pg->x + r * 64 + (tb0 + t) * 16, s[t][r]);
+        }
+    }
+}
+
+#define K_INT4(n, b, a, pg) k_int4_blocks(n, (n) >= 4 ? 1 : (n) >= 2 ? 2 : 4, b, a, pg)
+#define K_Q8(n, b, a, pg) k_q8_blocks(n, (n) >= 4 ? 1 : (n) >= 2 ? 2 : 4, b, a, pg)
+#define K_F16(n, b, a, pg) k_f16_blocks(n, (n) > 4 ? 2 : 4, b, a, pg)
+ATTEND_INSTANCES(k_int4, K_INT4)
+ATTEND_INSTANCES(k_q8, K_Q8)
+ATTEND_INSTANCES(k_f16, K_F16)
+
+const attend_phase ingot_attend_k_avx512[INGOT_N_CODECS][BLOCK_SIZES] = {
+    [INGOT_CODEC_F16] = ATTEND_ROW(k_f16), [INGOT_CODEC_Q8_0] = ATTEND_ROW(k_q8), [INGOT_CODEC_INT4] = ATTEND_ROW(k_int4)};

@@ -1,0 +1,23 @@
+/* The cache's part of the CPU back end: tiles for registers with 16 tokens side by side, and attention on them. */
+#include "cpu_kv.h"
+#include "../../base/cpu.h"
+#include "attend_packed.h"
+
+#if defined(__x86_64__)
+/* Many rows: K and V of a tile in float, scores of a block. Few rows: whatever the packed path lays out. */
+static size_t attend_scratch_bytes(const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_group, int max_tokens) {
+    const size_t rows = ((size_t)k->dim * 64 + (size_t)((v->dim + 63) / 64) * 4096 + CPU_BLOCK_ROWS * 64) * sizeof(float);
+    const size_t packed = ingot_attend_packed_scratch_bytes(k, v, n_group * max_tokens);
+    return (rows > packed ? rows : packed) + 64;
+}
+
+void ingot_cpu_kv_init(ingot_backend *b) {
+    const ingot_isa isa = ingot_cpu_get()->isa;
+    if (isa < INGOT_ISA_AVX2) return;
+    tile16_init(b->tile);
+    b->attend_scratch_bytes = attend_scratch_bytes;
+    b->attend = isa >= INGOT_ISA_AVX512 ? ingot_cpu_attend_avx512 : ingot_cpu_attend_avx2;
+}
+#else
+void ingot_cpu_kv_init(ingot_backend *b) { (void)b; }
+#endif
