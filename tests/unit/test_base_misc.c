@@ -7,6 +7,7 @@
 #include <ingot/ingot.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 TEST("rng/seed 42 gives the written-down numbers and signs") {
@@ -117,7 +118,12 @@ TEST("cpu/INGOT_CPU limits the level and a wrong name is kept for the message") 
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         test_case("INGOT_CPU=%s", values[i]);
         snprintf(command, sizeof command, "INGOT_CPU=%s '%s' --no-fork -f 'cpu/probe the level' >/dev/null", values[i], exe);
-        CHECK_INT(system(command), 0);
+        const int rc = system(command);
+        if (WIFEXITED(rc) && WEXITSTATUS(rc) == 126) {
+            test_skip("the system cannot start this program again (emulated?)");
+            return;
+        }
+        CHECK_INT(rc, 0);
     }
 #else
     test_skip("finds its own program through /proc");
