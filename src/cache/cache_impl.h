@@ -1,0 +1,158 @@
+/* What the files of the cache share. Terms:
+ *   position  true index of a token in its sequence
+ *   group     the layers with the same retention (all tokens, or one sliding width); they share page tables and page ids
+ *   packed    positions [n_sinks, packed_end) of a sequence, in pages by absolute position
+ *   ring      positions [packed_end, n_tokens), exact, at slot position % ring size; at most `window` of them
+ *   sinks     positions [0, n_sinks), exact
+ *   batch     the new tokens of the running step and layer, exact; used only when there is a window */
+#ifndef INGOT_CACHE_IMPL_H
+#define INGOT_CACHE_IMPL_H
+#include "../backend/backend.h"
+#include "../method/method.h"
+#include "../transform/transform.h"
+#include "cache_team.h"
+#include <ingot/cache.h>
+#include <stdatomic.h>
+
+enum { PAGE = INGOT_PAGE_TOKENS, N_SIDES = 2 };
+
+/* Layers that forget alike. Pages are numbered alike in all of them. */
+typedef struct page_group {
+    int sliding;    /* 0 = all tokens stay */
+    int n_pages;    /* capacity */
+    int table_len;  /* entries of one sequence's table: page of absolute index i at i % table_len */
+    int n_free;
+    int32_t *free;  /* [n_pages] stack of free ids */
+    int32_t *refs;  /* [n_pages] tables that name the page */
+    int32_t *table; /* [max_seqs][table_len] */
+    size_t page_bytes; /* of all layers of the group together */
+} page_group;
+
+typedef struct cache_layer {
+    ingot_layer_shape shape;
+    int group;   /* index into groups */
+    int n_group; /* query heads of one KV head */
+    int block;   /* query tokens of one attention unit */
+    ingot_kv_fmt fmt[N_SIDES], exact_fmt[N_SIDES];
+    /* Tiles of one head: K at 0, V at v_offset. A page: heads one after the other. */
+    size_t v_offset, head_bytes, page_bytes;
+    size_t exact_v_offset, exact_head_bytes, exact_page_bytes;
+    uint8_t *pages; /* [group's n_pages][page_bytes] */
+    uint8_t *exact; /* [max_seqs][ring_pages + sink_pages][exact_page_bytes] */
+    bool done;      /* ran in this step */
+} cache_layer;
+
+typedef struct cache_seq {
+    bool open, in_step;
+    int n_tokens;
+    int packed_end; /* at least n_tokens - window, at most n_tokens */
+    int *lo_page;   /* [n_groups] first page held */
+} cache_seq;
+
+/* The tokens of one sequence in the running step. */
+typedef struct segment {
+    int seq, first, n; /* positions [first, first + n) */
+    int row;           /* their batch rows: order[row .. row + n) */
+    bool contiguous;   /* those are consecutive */
+    int packed_from, packed_to; /* positions that this step packs (those below n_sinks excepted) */
+    int batch_page;    /* first page in the batch's tiles */
+    int max_splits;    /* parts that the attention of one query block may be cut into */
+    int part_row;      /* first token row of its partial states */
+} segment;
+
+/* Scratch of one thread. */
+typedef struct worker {
+    float *m, *l, *o;      /* states of one query block */
+    int32_t *lo, *hi;      /* [block] */
+    const uint8_t **tiles; /* [longest run] */
+    float *rows;           /* [PAGE][largest dim] */
+    uint8_t *row;          /* one canonical row */
+    void *attend;
+} worker;
+
+struct ingot_cache {
+    ingot_device *device;
+    const ingot_backend *backend;
+    ingot_plan plan;
+    const ingot_transform *transform[N_SIDES];
+    int n_layers, n_groups, max_tokens, max_seqs, max_batch;
+    int window, n_sinks;        /* effective: 0 where the packed form is f16 already */
+    int ring_pages, sink_pages; /* exact pages of one sequence */
+    cache_layer *layers;
+    page_group *groups;
+    cache_seq *seqs;
+    int *lo_pages; /* storage of all seqs' lo_page */
+
+    /* step */
+    bool in_step;
+    int n_segments, n_rows;
+    bool any_splits;
+    segment *segments; /* [min(max_seqs, max_batch)] */
+    int32_t *order;    /* [max_batch] */
+    int32_t *seg_of;   /* [max_seqs] */
+    uint8_t *batch;    /* exact tiles of the step's new tokens, one layer's at a time */
+    float *q_copy;     /* [max_batch][largest n_heads * k_dim] queries in segment order, transformed */
+    float *part_m, *part_l, *part_o;
+    worker *workers;
+    _Atomic uint64_t bad; /* smallest (row, head, side) with a non-finite element; NO_BAD when none */
+    atomic_int bad_layer;
+
+    uint8_t *kv_block, *scratch_block; /* the two large allocations */
+    size_t kv_bytes, table_bytes;
+};
+
+#define NO_BAD UINT64_MAX
+
+static inline int min_int(int a, int b) { return a < b ? a : b; }
+static inline int max_int(int a, int b) { return a > b ? a : b; }
+static inline int div_up(int a, int b) { return (a + b - 1) / b; }
+
+/* --- cache_pages.c --- */
+/* End of the pages that hold packed positions below `packed_end`. */
+int ingot_cache_hi_page(const ingot_cache *c, int packed_end);
+/* First page that a query at position `n_tokens` and later ones need in group g (not above hi_page). */
+int ingot_cache_needed_page(const ingot_cache *c, int g, int n_tokens, int hi_page);
+int32_t *ingot_cache_page_entry(const ingot_cache *c, int g, int seq, int page);
+void ingot_cache_pages_take(ingot_cache *c, int g, int seq, int from, int to);
+void ingot_cache_pages_drop(ingot_cache *c, int g, int seq, int from, int to);
+/* Gives seq a copy of its own of a shared page. */
+void ingot_cache_page_unshare(ingot_cache *c, int g, int seq, int page);
+
+/* --- cache_tile.c: where tiles lie --- */
+uint8_t *ingot_cache_packed_tile(const ingot_cache *c, const cache_layer *l, int seq, int head, int page);
+uint8_t *ingot_cache_ring_tile(const ingot_cache *c, const cache_layer *l, int seq, int head, int page);
+uint8_t *ingot_cache_sink_tile(const ingot_cache *c, const cache_layer *l, int seq, int head, int page);
+uint8_t *ingot_cache_batch_tile(const ingot_cache *c, const cache_layer *l, const segment *s, int head, int page);
+/* The exact row [dim] of one position of the ring, as floats; `row` is scratch. */
+void ingot_cache_ring_row(const ingot_cache *c, const cache_layer *l, int seq, int side, int head, int position, uint8_t *row, float *x);
+
+/* --- a layer at work --- */
+typedef struct layer_job {
+    ingot_cache *c;
+    cache_layer *l;
+    const float *q, *x[N_SIDES]; /* x: k, v */
+    ptrdiff_t q_stride, x_stride[N_SIDES];
+    float *out;
+    ptrdiff_t out_stride;
+    bool copy_q; /* queries are read from q_copy */
+} layer_job;
+
+/* cache_store.c: phase 1 (pack, keep exact copies, transform queries) and, after attention, the ring's update.
+ * Units are numbered per segment. */
+int ingot_cache_store_units(const layer_job *j, const segment *s);
+void ingot_cache_store_unit(const layer_job *j, const segment *s, int unit, worker *w);
+/* Packs positions [from, to) of the ring; they must lie in pages that are held and not shared. */
+void ingot_cache_pack_ring(const layer_job *j, const segment *s, int head, int from, int to, worker *w);
+void ingot_cache_ring_update(const layer_job *j, const segment *s, int head, worker *w);
+
+/* cache_attend.c: phase 2, and the merge of parts after it. */
+int ingot_cache_attend_units(const layer_job *j, const segment *s);
+void ingot_cache_attend_unit(const layer_job *j, const segment *s, int unit, worker *w);
+int ingot_cache_merge_units(const layer_job *j, const segment *s);
+void ingot_cache_merge_unit(const layer_job *j, const segment *s, int unit);
+/* Parts that a query block of a segment of n tokens may be cut into: a function of the sequence's own step only, so that
+ * results depend neither on the number of threads nor on what else is in the batch. */
+int ingot_cache_max_splits(int n_tokens);
+/* Most token rows of partial states that a step can need. */
+int ingot_cache_max_part_rows(int max_seqs, int max_batch);
+#endif

@@ -1,0 +1,50 @@
+/* What the cache holds, in bytes that were really reserved and used. */
+#include "cache_impl.h"
+
+static size_t exact_pages_used(const ingot_cache *c, const cache_seq *s) {
+    return (size_t)(min_int(c->ring_pages, div_up(s->n_tokens, PAGE)) + div_up(min_int(c->n_sinks, s->n_tokens), PAGE));
+}
+
+static size_t resident_bytes(const ingot_cache *c) {
+    size_t bytes = c->table_bytes, exact_pages = 0;
+    for (int g = 0; g < c->n_groups; g++) bytes += (size_t)(c->groups[g].n_pages - c->groups[g].n_free) * c->groups[g].page_bytes;
+    for (int i = 0; i < c->max_seqs; i++)
+        if (c->seqs[i].open && (c->window || c->n_sinks)) exact_pages += exact_pages_used(c, &c->seqs[i]);
+    for (int i = 0; i < c->n_layers; i++) bytes += exact_pages * c->layers[i].exact_page_bytes;
+    return bytes;
+}
+
+/* Tokens of one sequence that group g keeps; a token on a page that r sequences share counts 1/r. */
+static double tokens_held(const ingot_cache *c, int g, int seq) {
+    const cache_seq *s = &c->seqs[seq];
+    const int sliding = c->groups[g].sliding;
+    const int lo = sliding && s->n_tokens > sliding ? s->n_tokens - sliding : 0;
+    double n = 0;
+    for (int p = lo; p < s->n_tokens;) {
+        const int end = min_int(s->n_tokens, (p / PAGE + 1) * PAGE);
+        const bool paged = p / PAGE >= s->lo_page[g] && p / PAGE < ingot_cache_hi_page(c, s->packed_end);
+        n += (double)(end - p) / (paged ? c->groups[g].refs[*ingot_cache_page_entry(c, g, seq, p / PAGE)] : 1);
+        p = end;
+    }
+    return n;
+}
+
+void ingot_cache_memory_get(const ingot_cache *c, ingot_cache_memory *out) {
+    double elements = 0;
+    *out = (ingot_cache_memory){.resident_bytes = resident_bytes(c), .capacity_bytes = c->kv_bytes + c->table_bytes};
+    for (int i = 0; i < c->max_seqs; i++)
+        if (c->seqs[i].open) out->n_tokens += c->seqs[i].n_tokens;
+    for (int g = 0; g < c->n_groups; g++) {
+        double tokens = 0;
+        for (int i = 0; i < c->max_seqs; i++)
+            if (c->seqs[i].open) tokens += tokens_held(c, g, i);
+        for (int i = 0; i < c->n_layers; i++) {
+            const ingot_layer_shape *s = &c->layers[i].shape;
+            if (c->layers[i].group == g) elements += tokens * s->n_kv_heads * (s->k_dim + s->v_dim);
+        }
+    }
+    out->elements = (uint64_t)(elements + 0.5);
+    out->f16_bytes = (size_t)(out->elements * 2);
+}
+
+const ingot_plan *ingot_cache_plan(const ingot_cache *c) { return &c->plan; }

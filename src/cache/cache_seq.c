@@ -1,0 +1,102 @@
+/* Sequences: open, close, fork, trim. */
+#include "cache_impl.h"
+#include "../base/error.h"
+#include <string.h>
+
+static ingot_status check_open(const ingot_cache *c, int seq) {
+    if (seq < 0 || seq >= c->max_seqs || !c->seqs[seq].open) return ingot_fail(INGOT_E_INVALID, "sequence %d is not open", seq);
+    if (c->seqs[seq].in_step) return ingot_fail(INGOT_E_INVALID, "sequence %d is in a running step", seq);
+    return INGOT_OK;
+}
+
+static void reset(ingot_cache *c, cache_seq *s) {
+    s->n_tokens = s->packed_end = 0;
+    for (int g = 0; g < c->n_groups; g++) s->lo_page[g] = ingot_cache_hi_page(c, 0);
+}
+
+ingot_status ingot_cache_seq_open(ingot_cache *c, int *seq) {
+    *seq = -1;
+    for (int i = 0; i < c->max_seqs; i++) {
+        if (c->seqs[i].open) continue;
+        c->seqs[i].open = true;
+        reset(c, &c->seqs[i]);
+        *seq = i;
+        return INGOT_OK;
+    }
+    return ingot_fail(INGOT_E_FULL, "all %d sequences of the cache are open", c->max_seqs);
+}
+
+/* Drops all pages from `packed_end` on. */
+static void drop_tail(ingot_cache *c, int seq, int packed_end) {
+    const int end = ingot_cache_hi_page(c, c->seqs[seq].packed_end);
+    for (int g = 0; g < c->n_groups; g++)
+        ingot_cache_pages_drop(c, g, seq, max_int(c->seqs[seq].lo_page[g], ingot_cache_hi_page(c, packed_end)), end);
+}
+
+void ingot_cache_seq_close(ingot_cache *c, int seq) {
+    if (seq < 0 || seq >= c->max_seqs || !c->seqs[seq].open || c->seqs[seq].in_step) return;
+    drop_tail(c, seq, 0);
+    c->seqs[seq].open = false;
+}
+
+int ingot_cache_seq_tokens(const ingot_cache *c, int seq) {
+    return seq >= 0 && seq < c->max_seqs && c->seqs[seq].open ? c->seqs[seq].n_tokens : 0;
+}
+
+/* Whether the first n tokens of seq are enough to go on from. */
+static ingot_status check_prefix(const ingot_cache *c, int seq, int n) {
+    const cache_seq *s = &c->seqs[seq];
+    if (n < 0 || n > s->n_tokens) return ingot_fail(INGOT_E_INVALID, "the first %d tokens of a sequence that holds %d", n, s->n_tokens);
+    const int hi = ingot_cache_hi_page(c, min_int(n, s->packed_end));
+    for (int g = 0; n && g < c->n_groups; g++)
+        if (ingot_cache_needed_page(c, g, n, hi) < min_int(s->lo_page[g], hi))
+            return ingot_fail(INGOT_E_INVALID, "the first %d of %d tokens: layers with a sliding window of %d have dropped what position %d needs",
+                              n, s->n_tokens, c->groups[g].sliding, n);
+    return INGOT_OK;
+}
+
+ingot_status ingot_cache_trim(ingot_cache *c, int seq, int n_tokens) {
+    INGOT_TRY(check_open(c, seq));
+    INGOT_TRY(check_prefix(c, seq, n_tokens));
+    cache_seq *s = &c->seqs[seq];
+    const int packed_end = min_int(n_tokens, s->packed_end), hi = ingot_cache_hi_page(c, packed_end);
+    drop_tail(c, seq, packed_end);
+    s->n_tokens = n_tokens;
+    s->packed_end = packed_end;
+    for (int g = 0; g < c->n_groups; g++) s->lo_page[g] = min_int(s->lo_page[g], hi);
+    return INGOT_OK;
+}
+
+static void share_pages(ingot_cache *c, int from, int to, int hi) {
+    for (int g = 0; g < c->n_groups; g++) {
+        const int lo = min_int(c->seqs[from].lo_page[g], hi);
+        c->seqs[to].lo_page[g] = lo;
+        for (int page = lo; page < hi; page++) {
+            const int32_t id = *ingot_cache_page_entry(c, g, from, page);
+            *ingot_cache_page_entry(c, g, to, page) = id;
+            c->groups[g].refs[id]++;
+        }
+    }
+}
+
+/* Exact rings and sinks belong to one sequence: they are copied. */
+static void copy_exact(ingot_cache *c, int from, int to) {
+    const size_t pages = (size_t)(c->ring_pages + c->sink_pages);
+    for (int i = 0; pages && i < c->n_layers; i++) {
+        const size_t bytes = pages * c->layers[i].exact_page_bytes;
+        memcpy(c->layers[i].exact + (size_t)to * bytes, c->layers[i].exact + (size_t)from * bytes, bytes);
+    }
+}
+
+ingot_status ingot_cache_seq_fork(ingot_cache *c, int *seq, int from, int n_tokens) {
+    *seq = -1;
+    INGOT_TRY(check_open(c, from));
+    INGOT_TRY(check_prefix(c, from, n_tokens));
+    INGOT_TRY(ingot_cache_seq_open(c, seq));
+    cache_seq *s = &c->seqs[*seq];
+    s->n_tokens = n_tokens;
+    s->packed_end = min_int(n_tokens, c->seqs[from].packed_end);
+    share_pages(c, from, *seq, ingot_cache_hi_page(c, s->packed_end));
+    copy_exact(c, from, *seq);
+    return INGOT_OK;
+}

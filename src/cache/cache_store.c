@@ -1,0 +1,188 @@
+/* Phase 1 of a layer: new keys and values are checked and stored, queries are transformed. After attention: the ring takes the
+ * newest tokens over from the batch's exact tiles. */
+#include "cache_impl.h"
+#include "../base/half.h"
+#include <string.h>
+
+enum { QUERY_TOKENS = 16 };
+
+static int batch_row(const layer_job *j, const segment *s, int token) { return j->c->order[s->row + token]; }
+
+static int dim_of(const layer_job *j, int side) { return j->l->fmt[side].dim; }
+
+static const float *input_row(const layer_job *j, const segment *s, int side, int head, int position) {
+    return j->x[side] + batch_row(j, s, position - s->first) * j->x_stride[side] + (ptrdiff_t)head * dim_of(j, side);
+}
+
+static void note_bad(const layer_job *j, int row, int head, int side) {
+    const uint64_t key = (uint64_t)row << 32 | (uint64_t)head << 1 | (uint64_t)side;
+    uint64_t seen = atomic_load(&j->c->bad);
+    while (key < seen && !atomic_compare_exchange_weak(&j->c->bad, &seen, key)) {}
+    atomic_store(&j->c->bad_layer, (int)(j->l - j->c->layers));
+}
+
+static bool all_finite(const float *x, int n) {
+    uint32_t bad = 0;
+    for (int i = 0; i < n; i++) bad |= (ingot_f32_bits(x[i]) & 0x7f800000u) == 0x7f800000u;
+    return !bad;
+}
+
+/* Whether the new rows [from, to) are finite; the first that is not is noted. */
+static bool check_rows(const layer_job *j, const segment *s, int side, int head, int from, int to) {
+    for (int p = from; p < to; p++)
+        if (!all_finite(input_row(j, s, side, head, p), dim_of(j, side))) {
+            note_bad(j, batch_row(j, s, p - s->first), head, side);
+            return false;
+        }
+    return true;
+}
+
+/* What the packed form is made from is what the exact window held: the value rounded to f16. */
+static void round_f16(float *x, int dim, uint8_t *row) {
+    const ingot_codec *f16 = ingot_codec_get(INGOT_CODEC_F16);
+    f16->encode(x, dim, 0, row);
+    f16->decode(row, dim, 0, x);
+}
+
+/* Rows [from, to), at most PAGE, ready to encode: transformed, and rounded where `rounded`. Positions before the segment come
+ * from the ring (already both). Returns the first row; *stride is their distance. */
+static const float *gather(const layer_job *j, const segment *s, int side, int head, int from, int to, bool rounded, worker *w, ptrdiff_t *stride) {
+    const int dim = dim_of(j, side);
+    const ingot_transform *t = j->c->transform[side];
+    if (from >= s->first && s->contiguous && !t->forward && !rounded) {
+        *stride = j->x_stride[side];
+        return input_row(j, s, side, head, from);
+    }
+    *stride = dim;
+    for (int p = from; p < to; p++) {
+        float *x = w->rows + (ptrdiff_t)(p - from) * dim;
+        if (p < s->first) {
+            ingot_cache_ring_row(j->c, j->l, s->seq, side, head, p, w->row, x);
+            continue;
+        }
+        const float *in = input_row(j, s, side, head, p);
+        if (t->forward)
+            t->forward(x, in, dim);
+        else
+            memcpy(x, in, sizeof(float) * (size_t)dim);
+        if (rounded) round_f16(x, dim, w->row);
+    }
+    return w->rows;
+}
+
+/* Stores positions [from, to) of both sides into one head's tiles at `slot`; false when an input row is not finite. */
+static bool put(const layer_job *j, const segment *s, int head, int from, int to, bool exact, uint8_t *tile, int slot, worker *w) {
+    const cache_layer *l = j->l;
+    const ingot_kv_fmt *fmt = exact ? l->exact_fmt : l->fmt;
+    const bool rounded = !exact && j->c->window > 0;
+    for (int side = 0; side < N_SIDES; side++) {
+        ptrdiff_t stride;
+        if (!check_rows(j, s, side, head, max_int(from, s->first), to)) return false;
+        const float *x = gather(j, s, side, head, from, to, rounded, w, &stride);
+        uint8_t *at = tile + (side ? (exact ? l->exact_v_offset : l->v_offset) : 0);
+        j->c->backend->tile[side][fmt[side].codec].put(&fmt[side], at, slot, to - from, x, stride);
+    }
+    return true;
+}
+
+/* Positions [from, to) cut at page borders: the number of pieces, and piece i. */
+static int n_pieces(int from, int to) { return from < to ? div_up(to, PAGE) - from / PAGE : 0; }
+
+static void piece(int from, int to, int i, int *begin, int *end) {
+    const int page = from / PAGE + i;
+    *begin = max_int(from, page * PAGE);
+    *end = min_int(to, (page + 1) * PAGE);
+}
+
+static int packed_begin(const layer_job *j, const segment *s) { return max_int(s->packed_from, j->c->n_sinks); }
+static int sinks_end(const layer_job *j, const segment *s) { return min_int(j->c->n_sinks, s->first + s->n); }
+
+static void pack(const layer_job *j, const segment *s, int head, int from, int to, worker *w) {
+    uint8_t *tile = ingot_cache_packed_tile(j->c, j->l, s->seq, head, from / PAGE);
+    put(j, s, head, from, to, false, tile, from % PAGE, w);
+}
+
+static void copy_queries(const layer_job *j, const segment *s, int head, int chunk) {
+    const cache_layer *l = j->l;
+    const ingot_transform *t = j->c->transform[INGOT_SIDE_K];
+    const int dim = l->shape.k_dim, width = l->n_group * dim;
+    const int end = min_int(s->n, (chunk + 1) * QUERY_TOKENS);
+    for (int i = chunk * QUERY_TOKENS; i < end; i++) {
+        const float *q = j->q + batch_row(j, s, i) * j->q_stride + (ptrdiff_t)head * width;
+        float *to = j->c->q_copy + ((ptrdiff_t)(s->row + i) * l->shape.n_kv_heads + head) * width;
+        if (!t->forward) {
+            memcpy(to, q, sizeof(float) * (size_t)width);
+            continue;
+        }
+        for (int g = 0; g < l->n_group; g++) t->forward(to + g * dim, q + g * dim, dim);
+    }
+}
+
+/* The kinds of work of one head, in this order. */
+typedef struct store_plan {
+    int packed, batch, sinks, queries;
+} store_plan;
+
+static store_plan plan_store(const layer_job *j, const segment *s) {
+    return (store_plan){
+        .packed = n_pieces(packed_begin(j, s), s->packed_to),
+        .batch = j->c->window ? div_up(s->n, PAGE) : 0,
+        .sinks = n_pieces(s->first, sinks_end(j, s)),
+        .queries = j->copy_q ? div_up(s->n, QUERY_TOKENS) : 0,
+    };
+}
+
+int ingot_cache_store_units(const layer_job *j, const segment *s) {
+    const store_plan p = plan_store(j, s);
+    return (p.packed + p.batch + p.sinks + p.queries) * j->l->shape.n_kv_heads;
+}
+
+void ingot_cache_store_unit(const layer_job *j, const segment *s, int unit, worker *w) {
+    const store_plan p = plan_store(j, s);
+    const int head = unit % j->l->shape.n_kv_heads;
+    int i = unit / j->l->shape.n_kv_heads, from, to;
+    if (i < p.packed) {
+        piece(packed_begin(j, s), s->packed_to, i, &from, &to);
+        pack(j, s, head, from, to, w);
+        return;
+    }
+    i -= p.packed;
+    if (i < p.batch) {
+        from = s->first + i * PAGE;
+        to = min_int(from + PAGE, s->first + s->n);
+        put(j, s, head, from, to, true, ingot_cache_batch_tile(j->c, j->l, s, head, i), 0, w);
+        return;
+    }
+    i -= p.batch;
+    if (i < p.sinks) {
+        piece(s->first, sinks_end(j, s), i, &from, &to);
+        put(j, s, head, from, to, true, ingot_cache_sink_tile(j->c, j->l, s->seq, head, from / PAGE), from % PAGE, w);
+        return;
+    }
+    copy_queries(j, s, head, i - p.sinks);
+}
+
+void ingot_cache_pack_ring(const layer_job *j, const segment *s, int head, int from, int to, worker *w) {
+    from = max_int(from, j->c->n_sinks);
+    for (int i = 0; i < n_pieces(from, to); i++) {
+        int begin, end;
+        piece(from, to, i, &begin, &end);
+        pack(j, s, head, begin, end, w);
+    }
+}
+
+void ingot_cache_ring_update(const layer_job *j, const segment *s, int head, worker *w) {
+    const cache_layer *l = j->l;
+    const int end = s->first + s->n;
+    for (int p = max_int(s->first, end - j->c->window); p < end; p++) {
+        const int i = p - s->first;
+        const uint8_t *from = ingot_cache_batch_tile(j->c, l, s, head, i / PAGE);
+        uint8_t *to = ingot_cache_ring_tile(j->c, l, s->seq, head, p / PAGE);
+        for (int side = 0; side < N_SIDES; side++) {
+            const ingot_tile_ops *ops = &j->c->backend->tile[side][INGOT_CODEC_F16];
+            const size_t offset = side ? l->exact_v_offset : 0;
+            ops->get_row(&l->exact_fmt[side], from + offset, i % PAGE, w->row);
+            ops->set_row(&l->exact_fmt[side], to + offset, p % PAGE, w->row);
+        }
+    }
+}

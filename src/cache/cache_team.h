@@ -1,0 +1,17 @@
+/* The cache from inside a running team (the engine's forward pass) and for whoever looks at its stored rows. */
+#ifndef INGOT_CACHE_TEAM_H
+#define INGOT_CACHE_TEAM_H
+#include "../base/pool.h"
+#include <ingot/cache.h>
+
+/* ingot_cache_layer for all threads of a team of the cache's device. Row i of q, k, v and out starts at i * stride (floats). Ends with
+ * a barrier. Failures stick to the step: see ingot_cache_step_status; out is undefined then. */
+void ingot_cache_layer_team(ingot_cache *cache, int layer, const float *q, ptrdiff_t q_stride, const float *k, ptrdiff_t k_stride,
+                            const float *v, ptrdiff_t v_stride, float *out, ptrdiff_t out_stride, const ingot_team *team);
+/* INGOT_OK, or what went wrong in the layers of the running step so far (one thread asks, outside the team). */
+ingot_status ingot_cache_step_status(const ingot_cache *cache);
+
+/* Canonical row of one stored position, as it lies in the cache (transformed, if the plan says so). `row` has room for
+ * 2 * dim bytes. *codec, *group: its format. Positions that are no longer held: INGOT_E_INVALID. */
+ingot_status ingot_cache_get_row(const ingot_cache *cache, int layer, int seq, bool value, int head, int position, void *row, int *codec, int *group);
+#endif

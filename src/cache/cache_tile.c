@@ -1,0 +1,51 @@
+/* Where the tiles of a head lie, and single rows of them. */
+#include "cache_impl.h"
+#include "../base/error.h"
+
+uint8_t *ingot_cache_packed_tile(const ingot_cache *c, const cache_layer *l, int seq, int head, int page) {
+    const int32_t id = *ingot_cache_page_entry(c, l->group, seq, page);
+    return l->pages + (size_t)id * l->page_bytes + (size_t)head * l->head_bytes;
+}
+
+static uint8_t *exact_tile(const ingot_cache *c, const cache_layer *l, int seq, int head, int page) {
+    const size_t at = (size_t)seq * (size_t)(c->ring_pages + c->sink_pages) + (size_t)page;
+    return l->exact + at * l->exact_page_bytes + (size_t)head * l->exact_head_bytes;
+}
+
+uint8_t *ingot_cache_ring_tile(const ingot_cache *c, const cache_layer *l, int seq, int head, int page) {
+    return exact_tile(c, l, seq, head, page % c->ring_pages);
+}
+
+uint8_t *ingot_cache_sink_tile(const ingot_cache *c, const cache_layer *l, int seq, int head, int page) {
+    return exact_tile(c, l, seq, head, c->ring_pages + page);
+}
+
+uint8_t *ingot_cache_batch_tile(const ingot_cache *c, const cache_layer *l, const segment *s, int head, int page) {
+    return c->batch + (size_t)(s->batch_page + page) * l->exact_page_bytes + (size_t)head * l->exact_head_bytes;
+}
+
+void ingot_cache_ring_row(const ingot_cache *c, const cache_layer *l, int seq, int side, int head, int position, uint8_t *row, float *x) {
+    const ingot_kv_fmt *f = &l->exact_fmt[side];
+    const uint8_t *tile = ingot_cache_ring_tile(c, l, seq, head, position / PAGE) + (side ? l->exact_v_offset : 0);
+    c->backend->tile[side][INGOT_CODEC_F16].get_row(f, tile, position % PAGE, row);
+    ingot_codec_get(INGOT_CODEC_F16)->decode(row, f->dim, f->group, x);
+}
+
+ingot_status ingot_cache_get_row(const ingot_cache *c, int layer, int seq, bool value, int head, int position, void *row, int *codec, int *group) {
+    if (layer < 0 || layer >= c->n_layers) return ingot_fail(INGOT_E_INVALID, "layer %d of a cache of %d", layer, c->n_layers);
+    if (seq < 0 || seq >= c->max_seqs || !c->seqs[seq].open) return ingot_fail(INGOT_E_INVALID, "sequence %d is not open", seq);
+    const cache_layer *l = &c->layers[layer];
+    const cache_seq *s = &c->seqs[seq];
+    if (head < 0 || head >= l->shape.n_kv_heads) return ingot_fail(INGOT_E_INVALID, "KV head %d of %d", head, l->shape.n_kv_heads);
+    const bool sink = position < c->n_sinks, packed = !sink && position < s->packed_end;
+    if (position < 0 || position >= s->n_tokens || (packed && position / PAGE < s->lo_page[l->group]))
+        return ingot_fail(INGOT_E_INVALID, "position %d of sequence %d is not held (%d tokens)", position, seq, s->n_tokens);
+    const uint8_t *tile = sink     ? ingot_cache_sink_tile(c, l, seq, head, position / PAGE)
+                          : packed ? ingot_cache_packed_tile(c, l, seq, head, position / PAGE)
+                                   : ingot_cache_ring_tile(c, l, seq, head, position / PAGE);
+    const ingot_kv_fmt *f = packed ? &l->fmt[value] : &l->exact_fmt[value];
+    const size_t v_offset = packed ? l->v_offset : l->exact_v_offset;
+    c->backend->tile[value][f->codec].get_row(f, tile + (value ? v_offset : 0), position % PAGE, row);
+    *codec = f->codec, *group = f->group;
+    return INGOT_OK;
+}
