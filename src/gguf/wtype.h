@@ -28,4 +28,24 @@ const ingot_wtype_info *ingot_wtype_at(int i);
 const char *ingot_wtype_any_name(uint32_t type);
 /* True for numbers that ggml once used and has taken back (Q4_2, the interleaved Q4_0_4_4 family, ...). */
 bool ingot_wtype_is_removed(uint32_t type);
+
+/* 32 elements of a quantised row as the integers that are stored, for back ends that multiply integers. With d, m from f16 (d from `e` in MXFP4),
+ * h = j / 16 and c[j] the code or, where the format has a table, its entry:
+ *   Q4_0, Q5_0, Q8_0, IQ4_NL, MXFP4   x[j] = d (c[j] - zero)
+ *   Q4_1, Q5_1                        x[j] = d c[j] + m
+ *   Q3_K, Q6_K, IQ4_XS                x[j] = d scale[h] (c[j] - zero), scale signed
+ *   Q2_K, Q4_K, Q5_K                  x[j] = d scale[h] c[j] - m min[h]
+ * zero: Q4_0 8, Q5_0 16, Q8_0 128 (its codes are stored + 128), Q3_K 4, Q6_K 32, formats with a table 0. */
+typedef struct ingot_wtype_run {
+    uint8_t code[32];
+    uint16_t d, m;
+    float e;
+    uint8_t scale[2], min[2];
+} ingot_wtype_run;
+/* Reads run i (elements 32 i .. 32 i + 31) of a row. */
+typedef void (*ingot_wtype_run_fn)(const uint8_t *row, int64_t i, ingot_wtype_run *out);
+/* NULL for float types and types this build does not know. */
+ingot_wtype_run_fn ingot_wtype_run_reader(uint32_t type);
+/* [16] values that the codes index, NULL for formats without. */
+const int8_t *ingot_wtype_table(uint32_t type);
 #endif

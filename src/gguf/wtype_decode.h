@@ -35,4 +35,34 @@ static inline void ingot_wtype_nibbles(const uint8_t *qs, const int8_t values[16
         x[j + 16] = d * (float)values[qs[j] >> 4];
     }
 }
+
+/* Element j (0..31) of a 5-bit block: nibble as in the 4-bit formats, fifth bit from bit j of qh. */
+static inline int ingot_wtype_five_bits(const uint8_t *qs, uint32_t qh, int j) {
+    const int low = j < 16 ? qs[j] & 15 : qs[j - 16] >> 4;
+    return low | (int)(qh >> j & 1u) << 4;
+}
+
+/* The 6-bit scale of group g of Q3_K: low nibbles in bytes 0..7 (two groups a byte, g and g + 8), high pairs in bytes 8..11. */
+static inline int ingot_wtype_q3_scale(const uint8_t *s, int g) {
+    const int low = g < 8 ? s[g] & 15 : s[g - 8] >> 4;
+    const int high = s[8 + g % 4] >> 2 * (g / 4) & 3;
+    return (low | high << 4) - 32;
+}
+
+/* Scale and minimum of run r (0..7) of Q4_K and Q5_K: 6 bits each in 12 bytes. */
+static inline void ingot_wtype_k4_scale_min(const uint8_t *s, int r, int *scale, int *min) {
+    if (r < 4) {
+        *scale = s[r] & 63;
+        *min = s[r + 4] & 63;
+    } else {
+        *scale = (s[r + 4] & 15) | (s[r - 4] >> 6) << 4;
+        *min = s[r + 4] >> 4 | (s[r] >> 6) << 4;
+    }
+}
+
+extern const int8_t ingot_wtype_iq4_values[16], ingot_wtype_fp4_values[16];
+
+/* Half of the E8M0 scale 2^(e - 127), which undoes the doubled table; exact down to the subnormal 2^-128, and 255 is no NaN
+ * (both as in ggml). */
+static inline float ingot_wtype_e8m0_half(uint8_t e) { return ingot_bits_f32(e < 2 ? 0x00200000u << e : (uint32_t)(e - 1) << 23); }
 #endif

@@ -18,13 +18,6 @@ void ingot_wtype_decode_q2_k(const void *blocks, int64_t n, float *x) {
     }
 }
 
-/* The 6-bit scale of group g of Q3_K: low nibbles in bytes 0..7 (two groups a byte, g and g + 8), high pairs in bytes 8..11. */
-static int q3_scale(const uint8_t *s, int g) {
-    const int low = g < 8 ? s[g] & 15 : s[g - 8] >> 4;
-    const int high = s[8 + g % 4] >> 2 * (g / 4) & 3;
-    return (low | high << 4) - 32;
-}
-
 /* 32 bytes of third bits | 64 bytes of 2-bit q | 12 bytes of 6-bit scales | f16 d;
  * x = d (scale - 32) (q - 4 when the third bit is clear). Pairs lie as in Q2_K; the third bit of run r of 32 is bit r of a byte. */
 void ingot_wtype_decode_q3_k(const void *blocks, int64_t n, float *x) {
@@ -32,7 +25,7 @@ void ingot_wtype_decode_q3_k(const void *blocks, int64_t n, float *x) {
     for (int64_t i = 0; i < n; i += SUPER, b += 110) {
         const float d = ingot_wtype_half(b + 108);
         for (int g = 0; g < 16; g++) {
-            const float scale = d * (float)q3_scale(b + 96, g);
+            const float scale = d * (float)ingot_wtype_q3_scale(b + 96, g);
             const int at = 16 * (g % 2), shift = 2 * (g / 2 % 4);
             const uint8_t *q = b + 32 + 32 * (g / 8) + at, *high = b + at;
             for (int j = 0; j < 16; j++) {
@@ -40,17 +33,6 @@ void ingot_wtype_decode_q3_k(const void *blocks, int64_t n, float *x) {
                 x[i + 16 * g + j] = scale * (float)v;
             }
         }
-    }
-}
-
-/* Scale and minimum of run r (0..7) of Q4_K and Q5_K: 6 bits each in 12 bytes. */
-static void k4_scale_min(const uint8_t *s, int r, int *scale, int *min) {
-    if (r < 4) {
-        *scale = s[r] & 63;
-        *min = s[r + 4] & 63;
-    } else {
-        *scale = (s[r + 4] & 15) | (s[r - 4] >> 6) << 4;
-        *min = s[r + 4] >> 4 | (s[r] >> 6) << 4;
     }
 }
 
@@ -62,7 +44,7 @@ void ingot_wtype_decode_q4_k(const void *blocks, int64_t n, float *x) {
         const float d = ingot_wtype_half(b), dmin = ingot_wtype_half(b + 2);
         for (int r = 0; r < 8; r++) {
             int sc, mn;
-            k4_scale_min(b + 4, r, &sc, &mn);
+            ingot_wtype_k4_scale_min(b + 4, r, &sc, &mn);
             const float scale = d * (float)sc, min = dmin * (float)mn;
             const uint8_t *q = b + 16 + 32 * (r / 2);
             for (int j = 0; j < 32; j++) x[i + 32 * r + j] = scale * (float)(q[j] >> 4 * (r % 2) & 15) - min;
@@ -78,7 +60,7 @@ void ingot_wtype_decode_q5_k(const void *blocks, int64_t n, float *x) {
         const float d = ingot_wtype_half(b), dmin = ingot_wtype_half(b + 2);
         for (int r = 0; r < 8; r++) {
             int sc, mn;
-            k4_scale_min(b + 4, r, &sc, &mn);
+            ingot_wtype_k4_scale_min(b + 4, r, &sc, &mn);
             const float scale = d * (float)sc, min = dmin * (float)mn;
             const uint8_t *high = b + 16, *q = b + 48 + 32 * (r / 2);
             for (int j = 0; j < 32; j++) {

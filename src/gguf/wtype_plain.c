@@ -35,19 +35,13 @@ void ingot_wtype_decode_q4_1(const void *blocks, int64_t n, float *x) {
     }
 }
 
-/* Element j (0..31) of a 5-bit block: nibble as in the 4-bit formats, fifth bit from bit j of qh. */
-static int five_bits(const uint8_t *qs, uint32_t qh, int j) {
-    const int low = j < 16 ? qs[j] & 15 : qs[j - 16] >> 4;
-    return low | (int)(qh >> j & 1u) << 4;
-}
-
 /* f16 d | u32 fifth bits | 16 bytes of nibbles; x = d (q - 16) */
 void ingot_wtype_decode_q5_0(const void *blocks, int64_t n, float *x) {
     const uint8_t *b = blocks;
     for (int64_t i = 0; i < n; i += 32, b += 22) {
         const float d = ingot_wtype_half(b);
         const uint32_t qh = ingot_wtype_u32(b + 2);
-        for (int j = 0; j < 32; j++) x[i + j] = d * (float)(five_bits(b + 6, qh, j) - 16);
+        for (int j = 0; j < 32; j++) x[i + j] = d * (float)(ingot_wtype_five_bits(b + 6, qh, j) - 16);
     }
 }
 
@@ -57,7 +51,7 @@ void ingot_wtype_decode_q5_1(const void *blocks, int64_t n, float *x) {
     for (int64_t i = 0; i < n; i += 32, b += 24) {
         const float d = ingot_wtype_half(b), m = ingot_wtype_half(b + 2);
         const uint32_t qh = ingot_wtype_u32(b + 4);
-        for (int j = 0; j < 32; j++) x[i + j] = d * (float)five_bits(b + 8, qh, j) + m;
+        for (int j = 0; j < 32; j++) x[i + j] = d * (float)ingot_wtype_five_bits(b + 8, qh, j) + m;
     }
 }
 
