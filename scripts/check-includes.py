@@ -33,12 +33,13 @@ ARROWS = {
 NEW_BACKEND = ARROWS["backend/ref"]
 
 PLAIN = {"status.h", "types.h"}
-LIBRARY = PLAIN | {"method.h", "cache.h", "device.h", "ingot.h"}
+LIBRARY = PLAIN | {"machine.h", "method.h", "cache.h", "device.h", "ingot.h"}
 ENGINE = LIBRARY | {"model.h", "session.h", "eval.h"}
 # Public headers (<ingot/...>) that a room may include. Tools and tests: all.
 PUBLIC = {
-    "base": PLAIN | {"ingot.h"},  # ingot.h: the version
-    "codec": PLAIN, "transform": PLAIN, "wtype": PLAIN, "gguf": PLAIN, "tokenizer": PLAIN,
+    "base": PLAIN | {"ingot.h", "machine.h"},  # what these two declare is of this room
+    "codec": PLAIN, "transform": PLAIN, "wtype": PLAIN, "gguf": PLAIN,
+    "tokenizer": PLAIN | {"model.h"},  # its flags and messages are declared there
     "policy": LIBRARY, "method": LIBRARY, "cache": LIBRARY, "backend": LIBRARY,
     "model": ENGINE, "engine": ENGINE, "eval": ENGINE,
 }
