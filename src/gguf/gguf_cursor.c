@@ -3,12 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-uint16_t gguf_load_u16(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
-uint32_t gguf_load_u32(const uint8_t *p) {
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-uint64_t gguf_load_u64(const uint8_t *p) { return gguf_load_u32(p) | (uint64_t)gguf_load_u32(p + 4) << 32; }
-
 ingot_status gguf_take(gguf_cursor *c, uint64_t bytes, const char *what, const uint8_t **p) {
     if (bytes > gguf_left(c))
         return ingot_fail(INGOT_E_FORMAT, "%s takes %" PRIu64 " bytes at byte %" PRIu64 ", but only %" PRIu64
@@ -21,14 +15,14 @@ ingot_status gguf_take(gguf_cursor *c, uint64_t bytes, const char *what, const u
 ingot_status gguf_take_u32(gguf_cursor *c, const char *what, uint32_t *v) {
     const uint8_t *p;
     INGOT_TRY(gguf_take(c, 4, what, &p));
-    *v = gguf_load_u32(p);
+    *v = ingot_le_u32(p);
     return INGOT_OK;
 }
 
 ingot_status gguf_take_u64(gguf_cursor *c, const char *what, uint64_t *v) {
     const uint8_t *p;
     INGOT_TRY(gguf_take(c, 8, what, &p));
-    *v = gguf_load_u64(p);
+    *v = ingot_le_u64(p);
     return INGOT_OK;
 }
 

@@ -2,16 +2,12 @@
 #ifndef INGOT_GGUF_CURSOR_H
 #define INGOT_GGUF_CURSOR_H
 #include "gguf.h"
+#include "../base/le.h"
 
 typedef struct gguf_cursor {
     const uint8_t *base;
     uint64_t size, pos; /* pos <= size */
 } gguf_cursor;
-
-/* Little-endian loads from any address. */
-uint16_t gguf_load_u16(const uint8_t *p);
-uint32_t gguf_load_u32(const uint8_t *p);
-uint64_t gguf_load_u64(const uint8_t *p);
 
 static inline uint64_t gguf_left(const gguf_cursor *c) { return c->size - c->pos; }
 

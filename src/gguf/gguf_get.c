@@ -22,12 +22,12 @@ static bool load_integer(ingot_gguf_type type, const uint8_t *p, uint64_t *v, bo
     switch (type) {
     case INGOT_GGUF_U8: i = *p; break;
     case INGOT_GGUF_I8: i = (int8_t)*p; break;
-    case INGOT_GGUF_U16: i = gguf_load_u16(p); break;
-    case INGOT_GGUF_I16: i = (int16_t)gguf_load_u16(p); break;
-    case INGOT_GGUF_U32: i = gguf_load_u32(p); break;
-    case INGOT_GGUF_I32: i = (int32_t)gguf_load_u32(p); break;
-    case INGOT_GGUF_I64: i = (int64_t)gguf_load_u64(p); break;
-    case INGOT_GGUF_U64: *v = gguf_load_u64(p); *negative = false; return true;
+    case INGOT_GGUF_U16: i = ingot_le_u16(p); break;
+    case INGOT_GGUF_I16: i = (int16_t)ingot_le_u16(p); break;
+    case INGOT_GGUF_U32: i = ingot_le_u32(p); break;
+    case INGOT_GGUF_I32: i = (int32_t)ingot_le_u32(p); break;
+    case INGOT_GGUF_I64: i = (int64_t)ingot_le_u64(p); break;
+    case INGOT_GGUF_U64: *v = ingot_le_u64(p); *negative = false; return true;
     default: return false;
     }
     *v = (uint64_t)i;
@@ -48,13 +48,13 @@ static ingot_status load_bool(const char *key, const uint8_t *p, bool *v) {
 }
 
 static float load_f32(const uint8_t *p) {
-    const uint32_t bits = gguf_load_u32(p);
+    const uint32_t bits = ingot_le_u32(p);
     float v;
     memcpy(&v, &bits, sizeof v);
     return v;
 }
 
-static ingot_str load_str(const uint8_t *p) { return (ingot_str){(const char *)p + 8, (size_t)gguf_load_u64(p)}; }
+static ingot_str load_str(const uint8_t *p) { return (ingot_str){(const char *)p + 8, (size_t)ingot_le_u64(p)}; }
 
 ingot_status gguf_meta_u32(const gguf_meta *meta, const char *key, uint32_t *v, bool *found) {
     const gguf_kv *kv = gguf_meta_find(meta, key);

@@ -25,7 +25,7 @@ static bool is_zero(const uint8_t *p, size_t n) {
 }
 
 /* Length of a JSON header (u64), then the header. */
-static bool is_safetensors(const uint8_t *p, size_t n) { return n > 9 && p[8] == '{' && gguf_load_u64(p) < n && !is_text(p, 8); }
+static bool is_safetensors(const uint8_t *p, size_t n) { return n > 9 && p[8] == '{' && ingot_le_u64(p) < n && !is_text(p, 8); }
 
 static size_t skip_space(const uint8_t *p, size_t n) {
     size_t i = starts(p, n, "\xef\xbb\xbf") ? 3 : 0;

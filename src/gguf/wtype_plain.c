@@ -13,7 +13,7 @@ void ingot_wtype_decode_f16(const void *blocks, int64_t n, float *x) {
 
 void ingot_wtype_decode_bf16(const void *blocks, int64_t n, float *x) {
     const uint8_t *p = blocks;
-    for (int64_t i = 0; i < n; i++) x[i] = ingot_bf16_to_f32(ingot_wtype_u16(p + 2 * i));
+    for (int64_t i = 0; i < n; i++) x[i] = ingot_bf16_to_f32(ingot_le_u16(p + 2 * i));
 }
 
 /* f16 d | 16 bytes of nibbles; x = d (q - 8) */
@@ -40,7 +40,7 @@ void ingot_wtype_decode_q5_0(const void *blocks, int64_t n, float *x) {
     const uint8_t *b = blocks;
     for (int64_t i = 0; i < n; i += 32, b += 22) {
         const float d = ingot_wtype_half(b);
-        const uint32_t qh = ingot_wtype_u32(b + 2);
+        const uint32_t qh = ingot_le_u32(b + 2);
         for (int j = 0; j < 32; j++) x[i + j] = d * (float)(ingot_wtype_five_bits(b + 6, qh, j) - 16);
     }
 }
@@ -50,7 +50,7 @@ void ingot_wtype_decode_q5_1(const void *blocks, int64_t n, float *x) {
     const uint8_t *b = blocks;
     for (int64_t i = 0; i < n; i += 32, b += 24) {
         const float d = ingot_wtype_half(b), m = ingot_wtype_half(b + 2);
-        const uint32_t qh = ingot_wtype_u32(b + 4);
+        const uint32_t qh = ingot_le_u32(b + 4);
         for (int j = 0; j < 32; j++) x[i + j] = d * (float)ingot_wtype_five_bits(b + 8, qh, j) + m;
     }
 }

@@ -11,35 +11,35 @@ static void nibbles(const uint8_t *qs, uint8_t *code) {
 
 static void run_q4_0(const uint8_t *row, int64_t i, ingot_wtype_run *o) {
     const uint8_t *b = row + 18 * i;
-    o->d = ingot_wtype_u16(b);
+    o->d = ingot_le_u16(b);
     nibbles(b + 2, o->code);
 }
 
 static void run_q4_1(const uint8_t *row, int64_t i, ingot_wtype_run *o) {
     const uint8_t *b = row + 20 * i;
-    o->d = ingot_wtype_u16(b);
-    o->m = ingot_wtype_u16(b + 2);
+    o->d = ingot_le_u16(b);
+    o->m = ingot_le_u16(b + 2);
     nibbles(b + 4, o->code);
 }
 
 static void run_q5_0(const uint8_t *row, int64_t i, ingot_wtype_run *o) {
     const uint8_t *b = row + 22 * i;
-    const uint32_t qh = ingot_wtype_u32(b + 2);
-    o->d = ingot_wtype_u16(b);
+    const uint32_t qh = ingot_le_u32(b + 2);
+    o->d = ingot_le_u16(b);
     for (int j = 0; j < 32; j++) o->code[j] = (uint8_t)ingot_wtype_five_bits(b + 6, qh, j);
 }
 
 static void run_q5_1(const uint8_t *row, int64_t i, ingot_wtype_run *o) {
     const uint8_t *b = row + 24 * i;
-    const uint32_t qh = ingot_wtype_u32(b + 4);
-    o->d = ingot_wtype_u16(b);
-    o->m = ingot_wtype_u16(b + 2);
+    const uint32_t qh = ingot_le_u32(b + 4);
+    o->d = ingot_le_u16(b);
+    o->m = ingot_le_u16(b + 2);
     for (int j = 0; j < 32; j++) o->code[j] = (uint8_t)ingot_wtype_five_bits(b + 8, qh, j);
 }
 
 static void run_q8_0(const uint8_t *row, int64_t i, ingot_wtype_run *o) {
     const uint8_t *b = row + 34 * i;
-    o->d = ingot_wtype_u16(b);
+    o->d = ingot_le_u16(b);
     for (int j = 0; j < 32; j++) o->code[j] = b[2 + j] ^ 0x80;
 }
 
@@ -47,8 +47,8 @@ static void run_q2_k(const uint8_t *row, int64_t i, ingot_wtype_run *o) {
     const uint8_t *b = row + 84 * (i / 8);
     const int r = (int)(i % 8);
     const uint8_t *q = b + 16 + 32 * (r / 4);
-    o->d = ingot_wtype_u16(b + 80);
-    o->m = ingot_wtype_u16(b + 82);
+    o->d = ingot_le_u16(b + 80);
+    o->m = ingot_le_u16(b + 82);
     for (int h = 0; h < 2; h++) {
         o->scale[h] = b[2 * r + h] & 15;
         o->min[h] = b[2 * r + h] >> 4;
@@ -60,7 +60,7 @@ static void run_q3_k(const uint8_t *row, int64_t i, ingot_wtype_run *o) {
     const uint8_t *b = row + 110 * (i / 8);
     const int r = (int)(i % 8);
     const uint8_t *q = b + 32 + 32 * (r / 4);
-    o->d = ingot_wtype_u16(b + 108);
+    o->d = ingot_le_u16(b + 108);
     for (int h = 0; h < 2; h++) o->scale[h] = (uint8_t)ingot_wtype_q3_scale(b + 96, 2 * r + h);
     for (int j = 0; j < 32; j++) o->code[j] = (uint8_t)((q[j] >> 2 * (r % 4) & 3) | (b[j] >> r & 1) << 2);
 }
@@ -68,8 +68,8 @@ static void run_q3_k(const uint8_t *row, int64_t i, ingot_wtype_run *o) {
 static void k4_scales(const uint8_t *b, int r, ingot_wtype_run *o) {
     int scale, min;
     ingot_wtype_k4_scale_min(b + 4, r, &scale, &min);
-    o->d = ingot_wtype_u16(b);
-    o->m = ingot_wtype_u16(b + 2);
+    o->d = ingot_le_u16(b);
+    o->m = ingot_le_u16(b + 2);
     o->scale[0] = o->scale[1] = (uint8_t)scale;
     o->min[0] = o->min[1] = (uint8_t)min;
 }
@@ -94,16 +94,16 @@ static void run_q6_k(const uint8_t *row, int64_t i, ingot_wtype_run *o) {
     const uint8_t *b = row + 210 * (i / 8);
     const int r8 = (int)(i % 8), half = r8 / 4, r = r8 % 4;
     const uint8_t *low = b + 64 * half + 32 * (r % 2), *high = b + 128 + 32 * half;
-    o->d = ingot_wtype_u16(b + 208);
+    o->d = ingot_le_u16(b + 208);
     for (int h = 0; h < 2; h++) o->scale[h] = b[192 + 2 * r8 + h];
     for (int j = 0; j < 32; j++) o->code[j] = (uint8_t)((low[j] >> 4 * (r / 2) & 15) | (high[j] >> 2 * r & 3) << 4);
 }
 
 static void run_iq4_xs(const uint8_t *row, int64_t i, ingot_wtype_run *o) {
     const uint8_t *b = row + 136 * (i / 8);
-    const int r = (int)(i % 8), high = ingot_wtype_u16(b + 2);
+    const int r = (int)(i % 8), high = ingot_le_u16(b + 2);
     const int scale = (b[4 + r / 2] >> 4 * (r % 2) & 15) | (high >> 2 * r & 3) << 4;
-    o->d = ingot_wtype_u16(b);
+    o->d = ingot_le_u16(b);
     o->scale[0] = o->scale[1] = (uint8_t)(scale - 32);
     nibbles(b + 8 + 16 * r, o->code);
 }

@@ -17,7 +17,7 @@ void ingot_wtype_decode_iq4_xs(const void *blocks, int64_t n, float *x) {
     const uint8_t *b = blocks;
     for (int64_t i = 0; i < n; i += 256, b += 136) {
         const float d = ingot_wtype_half(b);
-        const int high = ingot_wtype_u16(b + 2);
+        const int high = ingot_le_u16(b + 2);
         for (int r = 0; r < 8; r++) {
             const int scale = (b[4 + r / 2] >> 4 * (r % 2) & 15) | (high >> 2 * r & 3) << 4;
             ingot_wtype_nibbles(b + 8 + 16 * r, ingot_wtype_iq4_values, d * (float)(scale - 32), x + i + 32 * r);

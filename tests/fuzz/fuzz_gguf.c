@@ -1,5 +1,5 @@
 /* libFuzzer target: any bytes as a GGUF file. Opens them from memory and reads all that the file offers.
- * Seeds: corpus-gguf/, written by make_gguf_corpus.py. */
+ * Seeds: seeds/fuzz_gguf/, written by make_gguf_seeds.py. */
 #include "base/alloc.h"
 #include "gguf/gguf.h"
 #include "gguf/wtype.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the seeds of fuzz_gguf.c into corpus-gguf/ beside this script. Standard library only; deterministic."""
+"""Writes the seeds of fuzz_gguf.c into seeds/fuzz_gguf/ beside this script. Standard library only; deterministic."""
 import pathlib
 import struct
 
@@ -49,8 +49,8 @@ def seeds():
 
 
 def main():
-    out = pathlib.Path(__file__).parent / "corpus-gguf"
-    out.mkdir(exist_ok=True)
+    out = pathlib.Path(__file__).parent / "seeds" / "fuzz_gguf"
+    out.mkdir(parents=True, exist_ok=True)
     for name, data in seeds():
         (out / name).write_bytes(data)
 
