@@ -33,53 +33,70 @@ VEC_INLINE void k_store(const int n, const int tbs, const attend_block *b, atten
     }
 }
 
+/* Lines of the next page asked for while 16 channels of 16 tokens are worked on: two fifths of a page in this phase. */
+enum { AHEAD_INT4 = 2, AHEAD_Q8 = 4, AHEAD_F16 = 7 };
+
+/* Two octets of channels. */
+VEC_INLINE void k_int4_step(const int n, const int tbs, k_acc *acc, const uint8_t *row, ptrdiff_t tb_bytes, const int32_t *q) {
+    const __m512i low = _mm512_set1_epi8(15);
+    VEC_UNROLL(2) for (int j = 0; j < 2; j++) {
+        __m512i raw[4], c[4];
+        VEC_UNROLL(4) for (int t = 0; t < tbs; t++) {
+            raw[t] = _mm512_loadu_si512(row + t * tb_bytes + j * 64);
+            c[t] = _mm512_and_si512(raw[t], low);
+        }
+        k_acc_quad(n, tbs, acc, c, q + 4 * n * j);
+        VEC_UNROLL(4) for (int t = 0; t < tbs; t++) c[t] = _mm512_and_si512(_mm512_srli_epi16(raw[t], 4), low);
+        k_acc_quad(n, tbs, acc, c, q + 4 * n * j + 2 * n);
+    }
+}
+
 /* `tbs` token blocks at once give 8 to 16 independent chains. */
 VEC_INLINE void k_int4_blocks(const int n, const int tbs, const attend_block *b, const ingot_attend_args *a, attend_page *pg) {
     const tile16 t16 = tile16_int4(&a->k);
     const uint16_t *scales = (const uint16_t *)(const void *)pg->k, *mids = (const uint16_t *)(const void *)(pg->k + t16.mids);
     const ptrdiff_t tb_bytes = (ptrdiff_t)t16.dim * 8, tb_scales = (ptrdiff_t)t16.n_groups * 16;
-    const __m512i low = _mm512_set1_epi8(15);
+    const char *ahead = pg->ahead, *const end = pg->ahead_end;
     for (int tb0 = 0; tb0 < 4; tb0 += tbs) {
         const uint8_t *row = pg->k + t16.codes + tb0 * tb_bytes;
-        const int32_t *q = b->q;
+        const uint16_t *scale = scales + tb0 * tb_scales, *mid = mids + tb0 * tb_scales;
+        const int32_t *q = b->q, *offset = b->offset;
+        const float *q_sum = b->q_sum;
         __m512 s[4][BLOCK_ROWS];
         VEC_UNROLL(8) for (int r = 0; r < n; r++) VEC_UNROLL(4) for (int t = 0; t < tbs; t++) s[t][r] = _mm512_setzero_ps();
-        for (int g = 0; g < t16.n_groups; g++) {
-            const int left = t16.dim - g * t16.group, octets = (left < t16.group ? left : t16.group) / 8;
+        for (int left = t16.dim; left > 0; left -= t16.group) {
+            const uint8_t *const row_end = row + (left < t16.group ? left : t16.group) * 8;
             k_acc acc;
-            k_acc_start(n, tbs, &acc, b->offset + g * n);
-            for (int c = 0; c < octets; c += 2) {
-                ask_ahead(pg, pg->ahead_k * tbs);
-                VEC_UNROLL(2) for (int j = 0; j < 2; j++) {
-                    __m512i raw[4], c4[4];
-                    VEC_UNROLL(4) for (int t = 0; t < tbs; t++) {
-                        raw[t] = _mm512_loadu_si512(row + t * tb_bytes + j * 64);
-                        c4[t] = _mm512_and_si512(raw[t], low);
-                    }
-                    k_acc_quad(n, tbs, &acc, c4, q);
-                    VEC_UNROLL(4) for (int t = 0; t < tbs; t++) c4[t] = _mm512_and_si512(_mm512_srli_epi16(raw[t], 4), low);
-                    k_acc_quad(n, tbs, &acc, c4, q + 2 * n);
-                    q += 4 * n;
-                }
-                row += 128;
+            k_acc_start(n, tbs, &acc, offset);
+            for (; row + 256 <= row_end; row += 256, q += 16 * n) {
+                ahead = ask_ahead(ahead, end, 2 * AHEAD_INT4 * tbs);
+                k_int4_step(n, tbs, &acc, row, tb_bytes, q);
+                k_int4_step(n, tbs, &acc, row + 128, tb_bytes, q + 8 * n);
+            }
+            if (row < row_end) {
+                ahead = ask_ahead(ahead, end, AHEAD_INT4 * tbs);
+                k_int4_step(n, tbs, &acc, row, tb_bytes, q);
+                row += 128, q += 8 * n;
             }
             VEC_UNROLL(4) for (int t = 0; t < tbs; t++) {
-                const ptrdiff_t at = (tb0 + t) * tb_scales + g * 16;
-                const __m512 sc = vf_halves(scales + at), mid = vf_halves(mids + at);
+                const __m512 sc = vf_halves(scale + t * tb_scales), md = vf_halves(mid + t * tb_scales);
                 VEC_UNROLL(8) for (int r = 0; r < n; r++) {
                     s[t][r] = _mm512_fmadd_ps(k_acc_value(&acc, t, r), sc, s[t][r]);
-                    s[t][r] = _mm512_fmadd_ps(mid, _mm512_set1_ps(b->q_sum[g * n + r]), s[t][r]);
+                    s[t][r] = _mm512_fmadd_ps(md, _mm512_set1_ps(q_sum[r]), s[t][r]);
                 }
             }
+            scale += 16, mid += 16, offset += n, q_sum += n;
         }
         k_store(n, tbs, b, pg, tb0, s);
     }
+    pg->ahead = ahead;
 }
 
 VEC_INLINE void k_q8_blocks(const int n, const int tbs, const attend_block *b, const ingot_attend_args *a, attend_page *pg) {
     const tile16 t16 = tile16_q8(&a->k);
     const uint16_t *scales = (const uint16_t *)(const void *)pg->k;
     const ptrdiff_t tb_bytes = (ptrdiff_t)t16.dim * 16, tb_scales = (ptrdiff_t)t16.n_groups * 16;
+    const char *ahead = pg->ahead, *const end = pg->ahead_end;
     for (int tb0 = 0; tb0 < 4; tb0 += tbs) {
         const uint8_t *row = pg->k + t16.codes + tb0 * tb_bytes;
         const int32_t *q = b->q;
@@ -90,7 +107,7 @@ VEC_INLINE void k_q8_blocks(const int n, const int tbs, const attend_block *b, c
             k_acc acc;
             k_acc_start(n, tbs, &acc, b->offset + g * n);
             for (int c = 0; c < quads; c += 4) {
-                ask_ahead(pg, pg->ahead_k * tbs);
+                ahead = ask_ahead(ahead, end, AHEAD_Q8 * tbs);
                 VEC_UNROLL(4) for (int j = 0; j < 4; j++) {
                     __m512i c4[4];
                     VEC_UNROLL(4) for (int t = 0; t < tbs; t++) c4[t] = _mm512_loadu_si512(row + t * tb_bytes + j * 64);
@@ -106,18 +123,20 @@ VEC_INLINE void k_q8_blocks(const int n, const int tbs, const attend_block *b, c
         }
         k_store(n, tbs, b, pg, tb0, s);
     }
+    pg->ahead = ahead;
 }
 
 VEC_INLINE void k_f16_blocks(const int n, const int tbs, const attend_block *b, const ingot_attend_args *a, attend_page *pg) {
     const int dim = a->k.dim;
     const ptrdiff_t tb_halves = (ptrdiff_t)dim * 16;
+    const char *ahead = pg->ahead, *const end = pg->ahead_end;
     for (int tb0 = 0; tb0 < 4; tb0 += tbs) {
         const uint16_t *row = (const uint16_t *)(const void *)pg->k + tb0 * tb_halves;
         const float *q = b->qf;
         __m512 s[4][BLOCK_ROWS];
         VEC_UNROLL(8) for (int r = 0; r < n; r++) VEC_UNROLL(4) for (int t = 0; t < tbs; t++) s[t][r] = _mm512_setzero_ps();
         for (int c = 0; c < dim; c += 16) {
-            ask_ahead(pg, pg->ahead_k * tbs);
+            ahead = ask_ahead(ahead, end, AHEAD_F16 * tbs);
             VEC_UNROLL(4) for (int j = 0; j < 16; j++) {
                 __m512 k[4];
                 VEC_UNROLL(4) for (int t = 0; t < tbs; t++) k[t] = vf_halves(row + t * tb_halves + j * 16);
@@ -133,9 +152,10 @@ VEC_INLINE void k_f16_blocks(const int n, const int tbs, const attend_block *b, 
             VEC_UNROLL(4) for (int t = 0; t < tbs; t++) _mm512_storeu_ps(pg->x + r * 64 + (tb0 + t) * 16, s[t][r]);
         }
     }
+    pg->ahead = ahead;
 }
 
-#define K_INT4(n, b, a, pg) k_int4_blocks(n, (n) >= 4 ? 1 : (n) >= 2 ? 2 : 4, b, a, pg)
+#define K_INT4(n, b, a, pg) k_int4_blocks(n, (n) > 4 ? 1 : (n) >= 2 ? 2 : 4, b, a, pg)
 #define K_Q8(n, b, a, pg) k_q8_blocks(n, (n) >= 4 ? 1 : (n) >= 2 ? 2 : 4, b, a, pg)
 #define K_F16(n, b, a, pg) k_f16_blocks(n, (n) > 4 ? 2 : 4, b, a, pg)
 ATTEND_INSTANCES(k_int4, K_INT4)

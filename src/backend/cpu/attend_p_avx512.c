@@ -6,6 +6,18 @@
 #define WEIGHT_MAX 65535.f
 #define WEIGHT_MAX_LOG2 15.9999780f
 
+/* 2^t, relative error 3e-6: enough for weights that are rounded to 16 bits. */
+VEC_INLINE __m512 weight_exp2(__m512 t) {
+    const __m512 magic = _mm512_set1_ps(12582912.f);
+    const __m512 n = _mm512_sub_ps(_mm512_add_ps(t, magic), magic), f = _mm512_sub_ps(t, n);
+    __m512 p = _mm512_set1_ps(0.0095701022f);
+    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.055917863f));
+    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.24024744f));
+    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.69312179f));
+    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.99999928f));
+    return _mm512_scalef_ps(p, n);
+}
+
 /* Per row the 64 scores, and vectors over rows: the page's maximum and the new running one. */
 typedef struct p_rows {
     __m512 x[BLOCK_ROWS][4];
@@ -66,7 +78,7 @@ VEC_INLINE void p_float(const int n, attend_block *b, const ingot_attend_args *a
     _mm512_storeu_ps(shift, s.running);
     VEC_UNROLL(8) for (int r = 0; r < n; r++) {
         __m512 sum = _mm512_loadu_ps(b->l[r]);
-        ask_ahead(pg, pg->ahead_p);
+        pg->ahead = ask_ahead(pg->ahead, pg->ahead_end, 32 / n);
         VEC_UNROLL(4) for (int t = 0; t < 4; t++) {
             const __m512 p = vf_exp2(_mm512_sub_ps(s.x[r][t], _mm512_set1_ps(shift[lane_of(r)])));
             sum = _mm512_add_ps(sum, p);
@@ -98,7 +110,7 @@ VEC_INLINE void p_digits(const __m512 *x, const __m512 *r, uint32_t *high, uint3
 
 /* Weights as digits, in units of the page's own maximum. `mids` points at the mid plane or is NULL;
  * `unit` is what a code counts in the V phase. */
-VEC_INLINE void p_integer(const int n, attend_block *b, const ingot_attend_args *a, attend_page *pg, const tile16 *t16, bool mids, float unit) {
+VEC_INLINE void p_integer(const int n, attend_block *b, const ingot_attend_args *a, attend_page *pg, const tile16 *t16, const bool mids, const float unit) {
     const int lo = pg->window.lo, hi = pg->window.hi;
     const __mmask64 mask = (hi < 64 ? (1ull << hi) - 1 : ~0ull) & (~0ull << lo);
     p_rows s;
@@ -108,8 +120,8 @@ VEC_INLINE void p_integer(const int n, attend_block *b, const ingot_attend_args 
     const __m512 worths = _mm512_mul_ps(vf_exp2(_mm512_sub_ps(s.top, s.running)), _mm512_set1_ps(1.f / WEIGHT_MAX));
     _mm512_storeu_ps(worth, worths);
     VEC_UNROLL(8) for (int r = 0; r < n; r++) {
-        ask_ahead(pg, pg->ahead_p);
-        VEC_UNROLL(4) for (int t = 0; t < 4; t++) s.x[r][t] = vf_exp2(_mm512_add_ps(s.x[r][t], _mm512_set1_ps(shift[lane_of(r)])));
+        pg->ahead = ask_ahead(pg->ahead, pg->ahead_end, (8 + n - 1) / n);
+        VEC_UNROLL(4) for (int t = 0; t < 4; t++) s.x[r][t] = weight_exp2(_mm512_add_ps(s.x[r][t], _mm512_set1_ps(shift[lane_of(r)])));
         const __m512 sum = _mm512_add_ps(_mm512_add_ps(s.x[r][0], s.x[r][1]), _mm512_add_ps(s.x[r][2], s.x[r][3]));
         _mm512_storeu_ps(b->l[r], _mm512_fmadd_ps(sum, _mm512_set1_ps(worth[lane_of(r)]), _mm512_loadu_ps(b->l[r])));
     }
@@ -136,7 +148,7 @@ VEC_INLINE void p_integer(const int n, attend_block *b, const ingot_attend_args 
         __asm__ volatile("" : "+r"(x) : : "memory"); /* keeps the weights in memory, where they fit, not half in registers */
         VEC_UNROLL(8) for (int r = 0; r < n; r++) {
             uint32_t *p = pg->p + (ptrdiff_t)(g * n + r) * 32;
-            ask_ahead(pg, pg->ahead_p);
+            pg->ahead = ask_ahead(pg->ahead, pg->ahead_end, ((mids ? 8 : 12) + n - 1) / n);
             p_digits(x + r * 4, w, p, p + 16);
         }
     }

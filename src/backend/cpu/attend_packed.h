@@ -34,7 +34,6 @@ typedef struct attend_page {
     uint32_t *p;                              /* integer V: [group][n][high, low][16 i], four u8 in a dword */
     float factor[MAX_GROUPS][16];             /* integer V: what a dot product of the group's weights is worth, lanes as m */
     const char *ahead, *ahead_end;            /* prefetch: next byte, end of the next page's tiles */
-    int ahead_k, ahead_p, ahead_v;            /* lines for each step of the phases */
 } attend_page;
 
 typedef void (*attend_phase)(attend_block *b, const ingot_attend_args *a, attend_page *pg);

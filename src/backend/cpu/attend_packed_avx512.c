@@ -82,16 +82,6 @@ static void block_end(attend_block *b, const ingot_attend_args *a, int gv) {
 
 /* --- pages --- */
 
-/* Lines of the next page that each step of a phase asks for: shared out as the phases share the time. */
-static void plan_ahead(attend_page *pg, const ingot_attend_args *a, const attend_block *b, size_t bytes) {
-    const int lines = (int)(bytes / 64), gv = attend_groups(&a->v), n = b->n;
-    const int vectors = n > 4 ? 2 : n > 2 ? 4 : 8, v_steps = gv ? a->v.dim / 32 * 4 : (a->v.dim + vectors * 16 - 1) / (vectors * 16) * 64;
-    const int k_steps = a->k.dim / 16 * 4, p_steps = n * (1 + gv);
-    pg->ahead_k = (lines * 2 / 5 + k_steps - 1) / k_steps;
-    pg->ahead_p = (lines * (gv ? 3 : 1) / 10 + p_steps - 1) / p_steps;
-    pg->ahead_v = v_steps ? (lines * (gv ? 3 : 5) / 10 + v_steps - 1) / v_steps : 0;
-}
-
 static bool page_sees_all(const attend_page *pg, int n) {
     for (int r = 0; r < n; r++) {
         if (pg->lo[r] > 0 || pg->hi[r] < TILE_TOKENS) return false;
@@ -112,7 +102,6 @@ void ingot_attend_packed_avx512(const ingot_attend_args *a) {
             pg.ahead = (const char *)a->tiles[page + 1];
             pg.ahead_end = pg.ahead + bytes;
         }
-        plan_ahead(&pg, a, &p.block[0], bytes);
         for (int i = 0; i < p.n_blocks; i++) {
             attend_block *b = &p.block[i];
             pg.window = cpu_window_of_rows(a, page, b->row0, b->n, pg.lo, pg.hi);
@@ -122,6 +111,7 @@ void ingot_attend_packed_avx512(const ingot_attend_args *a) {
             ingot_attend_p_avx512[a->v.codec][attend_size_index(b->n)](b, a, &pg);
             ingot_attend_v_avx512[a->v.codec][attend_size_index(b->n)](b, a, &pg);
         }
+        while (pg.ahead < pg.ahead_end) pg.ahead = ask_ahead(pg.ahead, pg.ahead_end, 1);
     }
     for (int i = 0; i < p.n_blocks; i++) block_end(&p.block[i], a, gv);
 }
