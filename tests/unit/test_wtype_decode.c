@@ -1,46 +1,18 @@
 /* Weight formats against vectors of the Python package gguf (tests/golden/make_wtype.py): EXACT. */
 #include "test.h"
-#include "gguf/wtype.h"
+#include "wtype_vectors.h"
 #include <stdlib.h>
-
-static uint8_t vectors[1 << 17];
-
-static size_t read_vectors(void) {
-    FILE *f = fopen(test_path("golden/wtype_vectors.bin"), "rb");
-    if (!CHECK(f != NULL)) return 0;
-    const size_t n = fread(vectors, 1, sizeof vectors, f);
-    fclose(f);
-    CHECK(n > 0 && n < sizeof vectors);
-    return n;
-}
-
-typedef struct vector_record { uint32_t head[3]; const uint8_t *blocks, *want; } vector_record;
-
-static bool next_record(size_t n, size_t *at, vector_record *r) {
-    if (*at + sizeof r->head > n) return false;
-    memcpy(r->head, vectors + *at, sizeof r->head);
-    r->blocks = vectors + *at + sizeof r->head;
-    r->want = r->blocks + r->head[1];
-    *at += sizeof r->head + r->head[1] + 4 * (size_t)r->head[2];
-    return CHECK(*at <= n);
-}
 
 TEST("wtype/every format decodes exactly as ggml") {
     static float x[2048];
-    const size_t n = read_vectors();
-    size_t at = 0;
     bool seen[64] = {false};
-    for (vector_record r; next_record(n, &at, &r);) {
-        const ingot_wtype_info *w = ingot_wtype_get(r.head[0]);
-        test_case("type %u", r.head[0]);
-        if (!CHECK(w != NULL)) continue;
-        test_case("%s", w->name);
-        seen[r.head[0]] = true;
-        CHECK_INT((int64_t)r.head[1] * w->block, (int64_t)r.head[2] * w->block_bytes);
-        x[r.head[2]] = 77.0f;
-        w->decode(r.blocks, r.head[2], x);
-        CHECK_MEM(x, r.want, 4 * (size_t)r.head[2]);
-        CHECK(x[r.head[2]] == 77.0f); /* nothing behind the last element */
+    wtype_vector v;
+    for (size_t at = 0; wtype_vector_next(&at, &v);) {
+        seen[v.w->type] = true;
+        x[v.n] = 77.0f;
+        v.w->decode(v.blocks, v.n, x);
+        CHECK_MEM(x, v.want, 4 * (size_t)v.n);
+        CHECK(x[v.n] == 77.0f); /* nothing behind the last element */
     }
     for (int i = 0; ingot_wtype_at(i); i++) {
         test_case("%s", ingot_wtype_at(i)->name);
@@ -50,20 +22,17 @@ TEST("wtype/every format decodes exactly as ggml") {
 
 TEST("wtype/blocks decode alone and unaligned as they do together") {
     static float x[2048];
-    const size_t n = read_vectors();
-    size_t at = 0;
-    for (vector_record r; next_record(n, &at, &r);) {
-        const ingot_wtype_info *w = ingot_wtype_get(r.head[0]);
-        if (!CHECK(w != NULL)) continue;
-        test_case("%s", w->name);
-        uint8_t *copy = malloc((size_t)w->block_bytes + 1); /* exactly one block: a sanitizer sees a read behind it */
+    wtype_vector v;
+    for (size_t at = 0; wtype_vector_next(&at, &v);) {
+        const size_t bytes = (size_t)v.w->block_bytes, block = (size_t)v.w->block;
+        uint8_t *copy = malloc(bytes + 1); /* exactly one block: a sanitizer sees a read behind it */
         if (!CHECK(copy != NULL)) return;
-        for (uint32_t i = 0; i < r.head[2] / (uint32_t)w->block; i++) {
-            memcpy(copy + 1, r.blocks + i * (size_t)w->block_bytes, (size_t)w->block_bytes);
-            w->decode(copy + 1, w->block, x + i * (size_t)w->block);
+        for (size_t i = 0; i < v.n / block; i++) {
+            memcpy(copy + 1, v.blocks + i * bytes, bytes);
+            v.w->decode(copy + 1, (int64_t)block, x + i * block);
         }
-        CHECK_MEM(x, r.want, 4 * (size_t)r.head[2]);
-        w->decode(copy, 0, x);
+        CHECK_MEM(x, v.want, 4 * (size_t)v.n);
+        v.w->decode(copy, 0, x);
         free(copy);
     }
 }
