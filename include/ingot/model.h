@@ -64,6 +64,9 @@ typedef struct ingot_message { const char *role, *content; } ingot_message; /* "
  * the conversation (BOS, default system prompt). INGOT_E_UNSUPPORTED when the model has no chat format or one
  * that is not known. */
 ingot_status ingot_model_chat_tokens(const ingot_model *model, const ingot_message *messages, int n, bool first, bool add_header, int32_t **ids, size_t *n_ids);
+/* The token that closes an answer in the chat format; -1 when there is none. Whoever keeps a conversation in a session
+ * feeds it after every answer, also after one that was cut short, before the tokens of the next turn (first = false). */
+int32_t ingot_model_chat_end(const ingot_model *model);
 
 /* Frees what a function of the library allocated for the caller. NULL is allowed. */
 void ingot_free_memory(void *p);

@@ -140,5 +140,6 @@ bool ingot_model_is_end(const ingot_model *model, int32_t id) { return ingot_tok
 ingot_status ingot_model_chat_tokens(const ingot_model *model, const ingot_message *messages, int n, bool first, bool add_header, int32_t **ids, size_t *n_ids) {
     return ingot_tokenizer_chat(model->tokenizer, messages, n, first, add_header, ids, n_ids);
 }
+int32_t ingot_model_chat_end(const ingot_model *model) { return ingot_tokenizer_chat_end(model->tokenizer); }
 
 void ingot_free_memory(void *p) { ingot_dealloc(p); }

@@ -1,0 +1,115 @@
+#include "settings.h"
+#include "system.h"
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#define AT(field) offsetof(settings, field)
+#define GROUP(name, title, ...)                                          \
+    static const option name##_rows[] = {__VA_ARGS__};                   \
+    const option_group name = {title, name##_rows, (int)(sizeof name##_rows / sizeof *name##_rows)}
+#define FLAG(letter, name, field, help) {name, letter, OPTION_FLAG, AT(field), NULL, help, 0, 0, NULL}
+#define TEXT(letter, name, field, value, help) {name, letter, OPTION_TEXT, AT(field), value, help, 0, 0, NULL}
+#define TEXTS(letter, name, field, value, help) {name, letter, OPTION_TEXTS, AT(field), value, help, 0, 0, NULL}
+#define INT(letter, name, field, min, max, help) {name, letter, OPTION_INT, AT(field), "N", help, min, max, NULL}
+#define INT64(letter, name, field, min, max, help) {name, letter, OPTION_INT64, AT(field), "N", help, min, max, NULL}
+#define FLOAT(letter, name, field, min, max, help) {name, letter, OPTION_FLOAT, AT(field), "X", help, min, max, NULL}
+#define WORD(letter, name, field, words, help) {name, letter, OPTION_WORD, AT(field), NULL, help, 0, 0, words}
+
+GROUP(settings_model, "Model", TEXT('m', "model", model, "FILE", "the model, a GGUF file (the first one when it is split)"));
+
+GROUP(settings_compute, "Computing",
+      INT('t', "threads", threads, 0, 1024, "threads; 0: one per core"),
+      TEXT(0, "device", device, "NAME", "cpu (fastest code for this machine) or ref (scalar reference)"),
+      INT('b', "batch-size", n_batch, 1, 16384, "tokens of the prompt that are computed at once"),
+      WORD(0, "activations", activations, "int8|float", "activations of matrix products: 8 bits (faster) or float (more exact)"));
+
+GROUP(settings_cache, "Cache",
+      TEXT(0, "kv", kv, "SPEC", "how keys and values are stored, such as int4 or int4,group=128; see below for all methods"),
+      TEXT(0, "kv-k", kv_k, "SPEC", "the same for the keys alone"),
+      TEXT(0, "kv-v", kv_v, "SPEC", "the same for the values alone"),
+      INT(0, "kv-window", kv_window, 0, 65536, "this many of the newest tokens stay exact (f16); 0: what the method says"),
+      INT(0, "kv-sinks", kv_sinks, 0, 4096, "this many of the first tokens stay exact (f16); 0: what the method says"));
+
+GROUP(settings_context, "Context",
+      INT('c', "ctx-size", n_ctx, 0, INT_MAX, "tokens that the cache holds; 0: enough for the job, at most what the model was trained for"));
+
+GROUP(settings_prompt, "Prompt",
+      TEXT('p', "prompt", prompt, "TEXT", "the prompt"),
+      TEXT('f', "file", file, "FILE", "read the prompt from a file (- for the standard input); one line end at its end is dropped"),
+      FLAG(0, "chat", chat, "put the prompt as a user's message into the model's own chat format"),
+      FLAG(0, "special", special, "control tokens written in the prompt count as such, and those generated are shown"));
+
+GROUP(settings_text, "Text",
+      TEXT('p', "prompt", prompt, "TEXT", "the text"),
+      TEXT('f', "file", file, "FILE", "read the text from a file (- for the standard input)"));
+
+GROUP(settings_vocabulary, "Tokens",
+      FLAG(0, "special", special, "control tokens written in the text become that token"),
+      FLAG(0, "bos", bos, "put the model's BOS token first where the model asks for one"));
+
+GROUP(settings_answer, "Answer",
+      INT('n', "n-predict", n_predict, -1, INT_MAX, "tokens to generate; -1: until the model ends or the context is full; 0: only read the prompt"),
+      TEXTS(0, "stop", stop, "TEXT", "end in front of this text (may be given several times)"),
+      FLAG(0, "ignore-eos", ignore_eos, "never let the model end its answer"));
+
+GROUP(settings_system, "Conversation", TEXT(0, "system", system, "TEXT", "the system message at the start of the conversation"));
+
+GROUP(settings_sampling, "Sampling",
+      FLOAT(0, "temp", temperature, 0, 100, "temperature; 0: always the most probable token"),
+      INT(0, "top-k", top_k, 0, INT_MAX, "only the K most probable tokens; 0: off"),
+      FLOAT(0, "top-p", top_p, 1e-6, 1, "only the most probable tokens that together have this probability; 1: off"),
+      FLOAT(0, "min-p", min_p, 0, 1, "only tokens at least this probable in relation to the best one; 0: off"),
+      FLOAT(0, "repeat-penalty", repeat_penalty, 0.01, 100, "make recent tokens less probable by this factor; 1: off"),
+      INT(0, "repeat-last-n", repeat_last_n, 0, 1 << 20, "how many tokens count as recent"),
+      INT64('s', "seed", seed, -1, 9e18, "seed of the random choice; -1: another one each time"));
+
+GROUP(settings_eval, "Evaluation",
+      INT('c', "ctx-size", n_ctx, 2, INT_MAX, "tokens of one window"),
+      INT(0, "windows", n_windows, 0, INT_MAX, "only the first N windows of the text; 0: all"));
+
+GROUP(settings_json, "Output", FLAG(0, "json", json, "print JSON instead of text"));
+GROUP(settings_quiet, "Messages", FLAG('q', "quiet", quiet, "no progress, no timings, no warnings"));
+
+void settings_defaults(settings *s) {
+    *s = (settings){.device = "cpu", .kv = "f16", .n_batch = 512, .activations = INGOT_ACT_INT8, .n_predict = -1, .seed = -1};
+    ingot_sampler_config c = {0};
+    ingot_sampler_defaults(&c);
+    s->temperature = c.temperature, s->top_k = c.top_k, s->top_p = c.top_p, s->min_p = c.min_p;
+    s->repeat_penalty = c.repeat_penalty, s->repeat_last_n = c.repeat_last_n;
+}
+
+bool settings_plan(const settings *s, ingot_plan *plan) {
+    if (ingot_plan_parse(plan, s->kv, s->kv_k, s->kv_v, s->kv_window, s->kv_sinks) == INGOT_OK) return true;
+    cli_fail("%s", ingot_last_error());
+    return false;
+}
+
+ingot_sampler_config settings_sampler(const settings *s, uint64_t seed) {
+    return (ingot_sampler_config){.temperature = s->temperature, .top_k = s->top_k, .top_p = s->top_p, .min_p = s->min_p,
+                                  .repeat_penalty = s->repeat_penalty, .repeat_last_n = s->repeat_last_n, .seed = seed};
+}
+
+int settings_read_text(const settings *s, const char *command, const char *what, bool drop_line_end, strbuf *out) {
+    if (s->prompt && s->file) return cli_wrong_use(command, "give the %s with -p or with -f, not both", what);
+    if (s->prompt) {
+        strbuf_add(out, s->prompt, strlen(s->prompt));
+    } else {
+        if (!s->file && isatty(STDIN_FILENO)) return cli_wrong_use(command, "no %s: give -p TEXT, -f FILE, or pipe it in", what);
+        if (!system_read_file(out, s->file ? s->file : "-")) return CLI_FAILED;
+        if (drop_line_end && out->n && out->data[out->n - 1] == '\n') out->n--;
+    }
+    if (!out->n) return cli_wrong_use(command, "the %s is empty", what);
+    return CLI_DONE;
+}
+
+void settings_print_methods(FILE *f) {
+    fprintf(f, "\nCache methods for --kv, --kv-k and --kv-v (SPEC is METHOD[,OPTION]...; bits per element with the default options):\n");
+    for (int i = 0; i < ingot_part_count(INGOT_PART_METHOD); i++) {
+        const ingot_part_info *m = ingot_part_get(INGOT_PART_METHOD, i);
+        char right[512];
+        snprintf(right, sizeof right, "%5.2f bits: %s%s%s", m->bits_per_element, m->description, *m->options ? "; options: " : "", m->options);
+        fprintf(f, "  %-28s", m->name);
+        options_print_wrapped(f, right, 30, 30);
+    }
+}

@@ -1,0 +1,49 @@
+#include "setup.h"
+#include "system.h"
+#include <ingot/machine.h>
+#include <string.h>
+
+int setup_device(setup *u, const settings *s) {
+    ingot_status status = ingot_environment_check();
+    if (status == INGOT_OK) status = ingot_device_open(&u->device, s->device, s->threads);
+    if (status == INGOT_OK) return CLI_DONE;
+    cli_fail_status(status);
+    return status == INGOT_E_INVALID ? CLI_WRONG_USE : CLI_FAILED;
+}
+
+static int open_model(setup *u, const settings *s, const char *command, bool vocab_only) {
+    if (!s->model || !*s->model) return cli_wrong_use(command, "no model: give -m FILE");
+    u->progress = progress_start(s->quiet);
+    const ingot_model_options options = {.device = u->device, .progress = progress_callback, .progress_user = &u->progress, .vocab_only = vocab_only};
+    const ingot_status status = ingot_model_open(&u->model, s->model, &options);
+    progress_wipe(&u->progress);
+    if (status == INGOT_E_CANCELLED) return cli_fail("interrupted");
+    if (status != INGOT_OK) return cli_fail_status(status);
+    ingot_model_info_get(u->model, &u->info);
+    return CLI_DONE;
+}
+
+int setup_model(setup *u, const settings *s, const char *command) {
+    if (!s->model) return open_model(u, s, command, false);
+    const int code = setup_device(u, s);
+    return code ? code : open_model(u, s, command, false);
+}
+
+int setup_vocabulary(setup *u, const settings *s, const char *command) { return open_model(u, s, command, true); }
+
+int setup_engine(setup *u, const settings *s, const ingot_plan *plan, int n_ctx) {
+    const ingot_engine_config config = {.plan = *plan, .n_ctx = n_ctx, .max_sessions = 1, .n_batch = s->n_batch,
+                                        .activations = (ingot_activations)s->activations};
+    ingot_status status = ingot_engine_create(&u->engine, u->model, &config);
+    if (status == INGOT_OK) status = ingot_session_create(&u->session, u->engine);
+    return status == INGOT_OK ? CLI_DONE : cli_fail_status(status);
+}
+
+void setup_close(setup *u) {
+    progress_wipe(&u->progress);
+    if (u->session) ingot_session_destroy(u->session);
+    if (u->engine) ingot_engine_destroy(u->engine);
+    if (u->model) ingot_model_close(u->model);
+    if (u->device) ingot_device_close(u->device);
+    memset(u, 0, sizeof *u);
+}

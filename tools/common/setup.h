@@ -1,0 +1,22 @@
+/* Opening what a command needs, in order: device, model, engine. Closing is safe at any stage. */
+#ifndef TOOLS_SETUP_H
+#define TOOLS_SETUP_H
+#include "progress.h"
+#include "settings.h"
+
+typedef struct setup {
+    ingot_device *device;
+    ingot_model *model;
+    ingot_engine *engine;
+    ingot_session *session;
+    ingot_model_info info; /* of the model */
+    progress progress;
+} setup;
+
+/* Each gives an exit code, after printing one line when it is not CLI_DONE. */
+int setup_device(setup *u, const settings *s);
+int setup_model(setup *u, const settings *s, const char *command);     /* with its device */
+int setup_vocabulary(setup *u, const settings *s, const char *command); /* tokenizer and metadata only */
+int setup_engine(setup *u, const settings *s, const ingot_plan *plan, int n_ctx); /* and one session */
+void setup_close(setup *u);
+#endif
