@@ -28,7 +28,8 @@ typedef struct ingot_gguf_tensor {
  * are the first file's. *out is NULL on failure. Memory taken is bounded by the size of the files, whatever they claim.
  * Errors, naming the file and the key or tensor: INGOT_E_IO, INGOT_E_FORMAT, INGOT_E_UNSUPPORTED (big-endian, other versions,
  * nested arrays, tensor types this build lacks), INGOT_E_INVALID (not the first file of its set), INGOT_E_NOMEM.
- * An opened file is immutable: any number of threads may read it. */
+ * An opened file is immutable: any number of threads may read it. It must not be truncated while it is mapped (the system would
+ * raise SIGBUS at the next read behind its new end). */
 ingot_status ingot_gguf_open(ingot_gguf **out, const char *path);
 /* Parses a file image in memory (tests, fuzzing); `data` stays the caller's and must stay valid. */
 ingot_status ingot_gguf_open_memory(ingot_gguf **out, const void *data, size_t n);

@@ -1,4 +1,5 @@
 #include "gguf_meta.h"
+#include "gguf_grow.h"
 #include "../base/alloc.h"
 #include "../base/error.h"
 #include <inttypes.h>
@@ -6,7 +7,7 @@
 
 /* Limit of the GGUF specification. */
 enum { MAX_KEY_BYTES = 65535 };
-/* The shortest key: length, one letter, type, one byte of value. Bounds memory by the file's size before anything is allocated. */
+/* The shortest key: length, one letter, type, one byte of value. */
 enum { MIN_KV_BYTES = 8 + 1 + 4 + 1 };
 
 size_t gguf_type_bytes(ingot_gguf_type type) {
@@ -66,25 +67,34 @@ static ingot_status take_kv(gguf_cursor *c, gguf_kv *kv) {
     return s ? ingot_fail_prefix(s, "\"%s\"", gguf_printable(text, sizeof text, kv->key)) : INGOT_OK;
 }
 
+static ingot_status add_kv(gguf_meta *meta, gguf_cursor *c) {
+    gguf_kv *grown = gguf_grow(meta->kv, &meta->capacity, meta->n + 1, sizeof *grown);
+    if (!grown) return ingot_fail(INGOT_E_NOMEM, "no memory for the table of keys");
+    meta->kv = grown;
+    return take_kv(c, &meta->kv[meta->n++]);
+}
+
+static ingot_status build_index(gguf_meta *meta) {
+    char text[80];
+    meta->index = ingot_alloc_array((size_t)meta->n, sizeof *meta->index, INGOT_MEM_OTHER);
+    if (!meta->index) return ingot_fail(INGOT_E_NOMEM, "no memory for the names of %d keys", meta->n);
+    for (int i = 0; i < meta->n; i++) meta->index[i] = (gguf_entry){meta->kv[i].key, i};
+    gguf_index_sort(meta->index, meta->n);
+    const gguf_entry *twice = gguf_index_duplicate(meta->index, meta->n);
+    if (twice) return ingot_fail(INGOT_E_FORMAT, "the key \"%s\" is there twice", gguf_printable(text, sizeof text, twice->name));
+    return INGOT_OK;
+}
+
 ingot_status gguf_meta_parse(gguf_meta *meta, gguf_cursor *c, uint64_t count) {
     *meta = (gguf_meta){0};
     if (count > gguf_left(c) / MIN_KV_BYTES || count > INT_MAX)
         return ingot_fail(INGOT_E_FORMAT, "the header claims %" PRIu64 " keys, but the %" PRIu64 " bytes behind it hold %" PRIu64
                           " at most: garbled or truncated", count, gguf_left(c), gguf_left(c) / MIN_KV_BYTES);
-    meta->kv = ingot_alloc_array((size_t)count, sizeof *meta->kv, INGOT_MEM_OTHER);
-    meta->index = ingot_alloc_array((size_t)count, sizeof *meta->index, INGOT_MEM_OTHER);
-    if (!meta->kv || !meta->index) return ingot_fail(INGOT_E_NOMEM, "no memory for %" PRIu64 " keys", count);
     for (uint64_t i = 0; i < count; i++) {
-        const ingot_status s = take_kv(c, &meta->kv[i]);
+        const ingot_status s = add_kv(meta, c);
         if (s) return ingot_fail_prefix(s, "key %" PRIu64 " of %" PRIu64, i + 1, count);
-        meta->index[i] = (gguf_entry){meta->kv[i].key, (int)i};
     }
-    meta->n = (int)count;
-    gguf_index_sort(meta->index, meta->n);
-    const gguf_entry *twice = gguf_index_duplicate(meta->index, meta->n);
-    char text[80];
-    if (twice) return ingot_fail(INGOT_E_FORMAT, "the key \"%s\" is there twice", gguf_printable(text, sizeof text, twice->name));
-    return INGOT_OK;
+    return build_index(meta);
 }
 
 void gguf_meta_free(gguf_meta *meta) {

@@ -15,7 +15,7 @@ typedef struct gguf_kv {
 typedef struct gguf_meta {
     gguf_kv *kv;
     gguf_entry *index;
-    int n;
+    int n, capacity;
 } gguf_meta;
 
 /* Reads `count` keys at the cursor. On failure too, *meta must be released with gguf_meta_free. */

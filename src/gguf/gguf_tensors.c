@@ -1,4 +1,5 @@
 #include "gguf_tensors.h"
+#include "gguf_grow.h"
 #include "../base/alloc.h"
 #include "../base/checked.h"
 #include "../base/error.h"
@@ -53,15 +54,24 @@ static ingot_status tensor_bytes(ingot_gguf_tensor *t) {
     return INGOT_OK;
 }
 
-static ingot_status take_tensor(gguf_cursor *c, ingot_gguf_tensor *t, uint64_t *offset) {
+static ingot_status take_shape(gguf_cursor *c, ingot_gguf_tensor *t, uint64_t *offset) {
     INGOT_TRY(take_dims(c, t));
     INGOT_TRY(take_wtype(c, t));
     INGOT_TRY(tensor_bytes(t));
     return gguf_take_u64(c, "the offset", offset);
 }
 
+static ingot_status take_tensor(gguf_cursor *c, ingot_gguf_tensor *t, uint64_t *offset) {
+    INGOT_TRY(gguf_take_str(c, "its name", &t->name));
+    if (t->name.n == 0) return ingot_fail(INGOT_E_FORMAT, "its name is empty");
+    gguf_printable(t->cname, sizeof t->cname, t->name);
+    const ingot_status s = take_shape(c, t, offset);
+    return s ? ingot_fail_prefix(s, "\"%s\"", t->cname) : INGOT_OK;
+}
+
 /* Where tensors lie, while they are placed. */
 typedef struct span { uint64_t offset, end; int at; } span;
+typedef struct spans { span *s; int n, capacity; } spans;
 
 static int compare_spans(const void *a, const void *b) {
     const span *x = a, *y = b;
@@ -70,62 +80,61 @@ static int compare_spans(const void *a, const void *b) {
 }
 
 /* Overlap would let a small file claim any amount of weights. */
-static ingot_status check_overlap(const gguf_tensors *table, span *spans, int n) {
-    if (n > 1) qsort(spans, (size_t)n, sizeof *spans, compare_spans);
-    for (int i = 1; i < n; i++)
-        if (spans[i].offset < spans[i - 1].end)
+static ingot_status check_overlap(const gguf_tensors *table, spans *where) {
+    span *s = where->s;
+    if (where->n > 1) qsort(s, (size_t)where->n, sizeof *s, compare_spans);
+    for (int i = 1; i < where->n; i++)
+        if (s[i].offset < s[i - 1].end)
             return ingot_fail(INGOT_E_FORMAT, "tensor \"%s\" at offset %" PRIu64 " overlaps \"%s\", which ends at %" PRIu64,
-                              table->t[spans[i].at].cname, spans[i].offset, table->t[spans[i - 1].at].cname, spans[i - 1].end);
+                              table->t[s[i].at].cname, s[i].offset, table->t[s[i - 1].at].cname, s[i - 1].end);
     return INGOT_OK;
 }
 
 /* Turns offsets into addresses; the data section begins at `start` of the file. */
-static ingot_status place(gguf_tensors *table, const gguf_cursor *c, uint64_t start, uint32_t alignment, span *spans, int n) {
+static ingot_status place(gguf_tensors *table, const gguf_cursor *c, uint64_t start, uint32_t alignment, spans *where) {
     const uint64_t data_bytes = start < c->size ? c->size - start : 0;
-    for (int i = 0; i < n; i++) {
-        ingot_gguf_tensor *t = &table->t[spans[i].at];
-        if (spans[i].offset % alignment)
+    for (int i = 0; i < where->n; i++) {
+        span *s = &where->s[i];
+        ingot_gguf_tensor *t = &table->t[s->at];
+        if (s->offset % alignment)
             return ingot_fail(INGOT_E_FORMAT, "tensor \"%s\": its offset %" PRIu64 " is no multiple of the alignment %" PRIu32,
-                              t->cname, spans[i].offset, alignment);
-        if (spans[i].offset > data_bytes || t->bytes > data_bytes - spans[i].offset)
+                              t->cname, s->offset, alignment);
+        if (s->offset > data_bytes || t->bytes > data_bytes - s->offset)
             return ingot_fail(INGOT_E_FORMAT, "tensor \"%s\": its %" PRIu64 " bytes at offset %" PRIu64 " end behind the %" PRIu64
-                              " bytes of data in the file: truncated or garbled", t->cname, t->bytes, spans[i].offset, data_bytes);
-        spans[i].end = spans[i].offset + t->bytes;
-        t->data = c->base + start + spans[i].offset;
+                              " bytes of data in the file: truncated or garbled", t->cname, t->bytes, s->offset, data_bytes);
+        s->end = s->offset + t->bytes;
+        t->data = c->base + start + s->offset;
     }
-    return check_overlap(table, spans, n);
+    return check_overlap(table, where);
 }
 
-static ingot_status parse_into(gguf_tensors *table, gguf_cursor *c, int count, uint32_t alignment, span *spans) {
-    const int first = table->n;
-    for (int i = 0; i < count; i++) {
-        ingot_gguf_tensor *t = &table->t[first + i];
-        ingot_status s = gguf_take_str(c, "its name", &t->name);
-        if (s == INGOT_OK && t->name.n == 0) s = ingot_fail(INGOT_E_FORMAT, "its name is empty");
-        if (s) return ingot_fail_prefix(s, "tensor %d of %d", i + 1, count);
-        gguf_printable(t->cname, sizeof t->cname, t->name);
-        s = take_tensor(c, t, &spans[i].offset);
-        if (s) return ingot_fail_prefix(s, "tensor \"%s\"", t->cname);
-        spans[i].at = first + i;
+/* Adds the next description to the table, its offset to the spans. */
+static ingot_status add_tensor(gguf_tensors *table, gguf_cursor *c, spans *where) {
+    ingot_gguf_tensor *grown = gguf_grow(table->t, &table->capacity, table->n + 1, sizeof *grown);
+    if (grown) table->t = grown;
+    span *wider = gguf_grow(where->s, &where->capacity, where->n + 1, sizeof *wider);
+    if (wider) where->s = wider;
+    if (!grown || !wider) return ingot_fail(INGOT_E_NOMEM, "no memory for the table of tensors");
+    where->s[where->n] = (span){.at = table->n};
+    return take_tensor(c, &table->t[table->n++], &where->s[where->n++].offset);
+}
+
+static ingot_status parse(gguf_tensors *table, gguf_cursor *c, uint64_t count, uint32_t alignment, spans *where) {
+    for (uint64_t i = 0; i < count; i++) {
+        const ingot_status s = add_tensor(table, c, where);
+        if (s) return ingot_fail_prefix(s, "tensor %" PRIu64 " of %" PRIu64, i + 1, count);
     }
-    table->n += count;
     const uint64_t start = (c->pos + (alignment - 1)) & ~(uint64_t)(alignment - 1); /* pos is a file size: no wrap */
-    return place(table, c, start, alignment, spans, count);
+    return place(table, c, start, alignment, where);
 }
 
 ingot_status gguf_tensors_parse(gguf_tensors *table, gguf_cursor *c, uint64_t count, uint32_t alignment) {
     if (count > gguf_left(c) / MIN_TENSOR_BYTES || count > (uint64_t)(INT_MAX - table->n))
         return ingot_fail(INGOT_E_FORMAT, "the header claims %" PRIu64 " tensors, but the %" PRIu64 " bytes behind the keys hold %" PRIu64
                           " at most: garbled or truncated", count, gguf_left(c), gguf_left(c) / MIN_TENSOR_BYTES);
-    uint64_t bytes;
-    if (!ingot_mul_u64((uint64_t)table->n + count, sizeof *table->t, &bytes) || bytes > SIZE_MAX)
-        return ingot_fail(INGOT_E_NOMEM, "no memory for %" PRIu64 " tensors", count);
-    ingot_gguf_tensor *grown = ingot_realloc(table->t, (size_t)bytes, INGOT_MEM_OTHER);
-    if (grown) table->t = grown;
-    span *spans = ingot_alloc_array((size_t)count, sizeof *spans, INGOT_MEM_OTHER);
-    ingot_status s = grown && spans ? parse_into(table, c, (int)count, alignment, spans)
-                                    : ingot_fail(INGOT_E_NOMEM, "no memory for %" PRIu64 " tensors", count);
-    ingot_dealloc(spans);
+    spans where = {0};
+    const ingot_status s = parse(table, c, count, alignment, &where);
+    ingot_dealloc(where.s);
     return s;
 }
 

@@ -7,7 +7,7 @@
 typedef struct gguf_tensors {
     ingot_gguf_tensor *t;
     gguf_entry *index; /* valid after gguf_tensors_index */
-    int n;
+    int n, capacity;
 } gguf_tensors;
 
 /* Reads `count` tensor descriptions at the cursor, adds them to the table and places them in the data section that follows;

@@ -189,32 +189,32 @@ TEST("gguf/hostile dimensions") {
     gguf_build t;
     char part[96];
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        snprintf(part, sizeof part, "tensor \"bad\": it has %u dimensions", counts[i]);
+        snprintf(part, sizeof part, "tensor 2 of 2: \"bad\": it has %u dimensions", counts[i]);
         t.n = 0; build_str(&t, "bad"); build_u32(&t, counts[i]);
         refuse_tensor(&t, FORMAT, part);
     }
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        snprintf(part, sizeof part, "tensor \"bad\": dimension 1 is %llu", (unsigned long long)sizes[i]);
+        snprintf(part, sizeof part, "tensor 2 of 2: \"bad\": dimension 1 is %llu", (unsigned long long)sizes[i]);
         t.n = 0; build_str(&t, "bad"); build_u32(&t, 2); build_u64(&t, 1); build_u64(&t, sizes[i]); build_u32(&t, 0); build_u64(&t, 32);
         refuse_tensor(&t, FORMAT, part);
     }
     /* 2^30 * 2^30 * 2^4 elements of 4 bytes: 2^66 wraps to 4. */
     t.n = 0; build_str(&t, "bad"); build_u32(&t, 4);
     build_u64(&t, 1u << 30); build_u64(&t, 1u << 30); build_u64(&t, 1u << 4); build_u64(&t, 1); build_u32(&t, INGOT_W_F32); build_u64(&t, 32);
-    refuse_tensor(&t, FORMAT, "tensor \"bad\": 1073741824 x 1073741824 x 16 x 1 elements of type F32 are more than any file holds");
+    refuse_tensor(&t, FORMAT, "tensor 2 of 2: \"bad\": 1073741824 x 1073741824 x 16 x 1 elements of type F32 are more than any file holds");
     t.n = 0; build_tensor(&t, "bad", 48, 1, INGOT_W_Q4_0, 32);
-    refuse_tensor(&t, FORMAT, "tensor \"bad\": its rows of 48 elements are no multiple of the Q4_0 block of 32");
+    refuse_tensor(&t, FORMAT, "tensor 2 of 2: \"bad\": its rows of 48 elements are no multiple of the Q4_0 block of 32");
     t.n = 0; build_tensor(&t, "bad", 128, 2, INGOT_W_Q6_K, 32); /* 256 elements, but no row is a block */
-    refuse_tensor(&t, FORMAT, "tensor \"bad\": its rows of 128 elements are no multiple of the Q6_K block of 256");
+    refuse_tensor(&t, FORMAT, "tensor 2 of 2: \"bad\": its rows of 128 elements are no multiple of the Q6_K block of 256");
 }
 
 TEST("gguf/hostile types of tensors") {
     static const struct { uint32_t type; ingot_status status; const char *part; } cases[] = {
-        {255, INGOT_E_FORMAT, "tensor \"bad\": it has type 255, which is unknown"},
-        {UINT32_MAX, INGOT_E_FORMAT, "tensor \"bad\": it has type 4294967295, which is unknown"},
-        {4, INGOT_E_UNSUPPORTED, "tensor \"bad\": it has type Q4_2 (4), which was removed"},
-        {31, INGOT_E_UNSUPPORTED, "tensor \"bad\": it has type Q4_0_4_4 (31), which was removed"},
-        {16, INGOT_E_UNSUPPORTED, "tensor \"bad\": it has type IQ2_XXS (16), which is not supported"},
+        {255, INGOT_E_FORMAT, "tensor 2 of 2: \"bad\": it has type 255, which is unknown"},
+        {UINT32_MAX, INGOT_E_FORMAT, "tensor 2 of 2: \"bad\": it has type 4294967295, which is unknown"},
+        {4, INGOT_E_UNSUPPORTED, "tensor 2 of 2: \"bad\": it has type Q4_2 (4), which was removed"},
+        {31, INGOT_E_UNSUPPORTED, "tensor 2 of 2: \"bad\": it has type Q4_0_4_4 (31), which was removed"},
+        {16, INGOT_E_UNSUPPORTED, "tensor 2 of 2: \"bad\": it has type IQ2_XXS (16), which is not supported"},
     };
     gguf_build t;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
