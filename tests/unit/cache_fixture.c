@@ -1,0 +1,214 @@
+#include "cache_fixture.h"
+#include "base/rng.h"
+#include "codec/codec.h"
+#include "transform/transform.h"
+#include <stdlib.h>
+
+int targets(target out[8]) {
+    const ingot_isa before = ingot_cpu_get()->isa;
+    int n = 0;
+    out[n++] = (target){"ref", INGOT_ISA_REF};
+    for (int isa = INGOT_ISA_REF; isa <= INGOT_ISA_NEON; isa++)
+        if (ingot_cpu_force((ingot_isa)isa)) out[n++] = (target){"cpu", (ingot_isa)isa};
+    ingot_cpu_force(before);
+    return n;
+}
+
+ingot_device *target_open(const target *t, int n_threads) {
+    ingot_device *d = NULL;
+    const ingot_isa before = ingot_cpu_get()->isa;
+    CHECK(ingot_cpu_force(t->isa));
+    CHECK_OK(ingot_device_open(&d, t->device, n_threads));
+    ingot_cpu_force(before);
+    return d;
+}
+
+ingot_layer_shape shape_of(int n_heads, int n_kv_heads, int k_dim, int v_dim, int sliding) {
+    return (ingot_layer_shape){n_heads, n_kv_heads, k_dim, v_dim, sliding, 1.0f / sqrtf((float)k_dim)};
+}
+
+size_t out_width(const cache_case *spec, int layer) {
+    return (size_t)spec->layers[layer].n_heads * (size_t)spec->layers[layer].v_dim;
+}
+
+static ingot_plan plan_of(const cache_case *spec) {
+    ingot_plan p;
+    CHECK_OK(ingot_plan_parse(&p, spec->kv, NULL, NULL, spec->window, spec->sinks));
+    return p;
+}
+
+bool fixture_open(fixture *f, const cache_case *spec, const target *t, int n_threads) {
+    memset(f, 0, sizeof *f);
+    f->spec = *spec;
+    f->device = target_open(t, n_threads);
+    if (!f->device) return false;
+    if (!f->spec.max_tokens) f->spec.max_tokens = FIX_TOKENS;
+    if (!f->spec.max_seqs) f->spec.max_seqs = FIX_SEQS;
+    if (!f->spec.max_batch) f->spec.max_batch = 256;
+    const ingot_cache_config config = {.layers = f->spec.layers, .n_layers = f->spec.n_layers, .plan = plan_of(spec),
+        .max_tokens = f->spec.max_tokens, .max_seqs = f->spec.max_seqs, .max_batch = f->spec.max_batch};
+    if (!CHECK_OK(ingot_cache_create(&f->cache, f->device, &config))) return false;
+    for (int l = 0; l < f->spec.n_layers; l++) f->out[l] = calloc((size_t)f->spec.max_batch * out_width(spec, l), sizeof(float));
+    return true;
+}
+
+void fixture_close(fixture *f) {
+    ingot_cache_destroy(f->cache);
+    ingot_device_close(f->device);
+    for (int l = 0; l < FIX_LAYERS; l++) free(f->out[l]);
+}
+
+/* kind 0, 1, 2: q, k, v. Roughly normal, some channels far from zero. */
+static void content(float *x, int n, int dim, uint32_t tag, int position, int layer, int kind) {
+    ingot_rng r = {((uint64_t)tag << 32 | (uint32_t)position) * 31 + (uint64_t)(layer * 3 + kind)};
+    for (int i = 0; i < n; i++) {
+        const double u = ingot_rng_uniform(&r) + ingot_rng_uniform(&r) + ingot_rng_uniform(&r) - 1.5;
+        x[i] = (float)(2 * u + (kind == 1 && i % dim % 13 == 5 ? 3.0 : 0.0));
+    }
+}
+
+void fixture_step_open(fixture *f, const int *seqs, const uint32_t *tags, int n) {
+    int *positions = calloc((size_t)n, sizeof(int));
+    if (!CHECK_OK(ingot_cache_step_begin(f->cache, seqs, n, positions))) {
+        free(positions);
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        CHECK_INT(positions[i], f->n[seqs[i]]);
+        f->tag[seqs[i]][f->n[seqs[i]]++] = tags[i];
+    }
+    for (int l = 0; l < f->spec.n_layers; l++) {
+        const ingot_layer_shape *s = &f->spec.layers[l];
+        const int nq = s->n_heads * s->k_dim, nk = s->n_kv_heads * s->k_dim, nv = s->n_kv_heads * s->v_dim;
+        float *q = malloc(sizeof(float) * (size_t)(n * (nq + nk + nv))), *k = q + n * nq, *v = k + n * nk;
+        for (int i = 0; i < n; i++) {
+            content(q + i * nq, nq, s->k_dim, tags[i], positions[i], l, 0);
+            content(k + i * nk, nk, s->k_dim, tags[i], positions[i], l, 1);
+            content(v + i * nv, nv, s->v_dim, tags[i], positions[i], l, 2);
+        }
+        CHECK_OK(ingot_cache_layer(f->cache, l, q, k, v, f->out[l]));
+        free(q);
+    }
+    free(positions);
+}
+
+void fixture_step(fixture *f, const int *seqs, const uint32_t *tags, int n) {
+    fixture_step_open(f, seqs, tags, n);
+    ingot_cache_step_end(f->cache);
+}
+
+void fixture_feed(fixture *f, int seq, uint32_t tag, int n) {
+    int seqs[256];
+    uint32_t tags[256];
+    for (int i = 0; i < n && i < 256; i++) seqs[i] = seq, tags[i] = tag;
+    fixture_step(f, seqs, tags, n);
+}
+
+/* What a side of the cache gives back for x, as the reader sees it in the original frame. */
+static void stored(const ingot_side_plan *side, bool exact, bool through_f16, int dim, const float *x, double *y) {
+    const ingot_transform *t = ingot_transform_get(side->transform);
+    const ingot_codec *c = ingot_codec_get(side->codec), *f16 = ingot_codec_get(INGOT_CODEC_F16);
+    float a[INGOT_MAX_HEAD_DIM];
+    uint8_t row[INGOT_MAX_HEAD_DIM * 2];
+    memcpy(a, x, sizeof(float) * (size_t)dim);
+    if (t->forward) t->forward(a, a, dim);
+    if (exact || through_f16) {
+        f16->encode(a, dim, 0, row);
+        f16->decode(row, dim, 0, a);
+    }
+    if (!exact) {
+        const int group = side->group < dim ? side->group : dim;
+        c->encode(a, dim, group, row);
+        c->decode(row, dim, group, a);
+    }
+    if (t->inverse) t->inverse(a, a, dim);
+    for (int i = 0; i < dim; i++) y[i] = (double)a[i];
+}
+
+typedef struct oracle {
+    const cache_case *spec;
+    const ingot_layer_shape *s;
+    ingot_plan plan;
+    double *k[2], *v[2]; /* [packed, exact][to][n_kv_heads][dim] */
+} oracle;
+
+static void oracle_store(oracle *o, const uint32_t *tags, int layer, int to) {
+    const ingot_layer_shape *s = o->s;
+    float *x = malloc(sizeof(float) * (size_t)(s->n_kv_heads * (s->k_dim + s->v_dim)));
+    for (int e = 0; e < 2; e++) {
+        o->k[e] = malloc(sizeof(double) * (size_t)(to * s->n_kv_heads * s->k_dim));
+        o->v[e] = malloc(sizeof(double) * (size_t)(to * s->n_kv_heads * s->v_dim));
+    }
+    for (int p = 0; p < to; p++) {
+        float *xv = x + s->n_kv_heads * s->k_dim;
+        content(x, s->n_kv_heads * s->k_dim, s->k_dim, tags[p], p, layer, 1);
+        content(xv, s->n_kv_heads * s->v_dim, s->v_dim, tags[p], p, layer, 2);
+        for (int h = 0; h < s->n_kv_heads; h++)
+            for (int e = 0; e < 2; e++) {
+                const size_t at = (size_t)(p * s->n_kv_heads + h);
+                stored(&o->plan.k, e, o->spec->window > 0, s->k_dim, x + h * s->k_dim, o->k[e] + at * (size_t)s->k_dim);
+                stored(&o->plan.v, e, o->spec->window > 0, s->v_dim, xv + h * s->v_dim, o->v[e] + at * (size_t)s->v_dim);
+            }
+    }
+    free(x);
+}
+
+static void oracle_row(const oracle *o, const float *q, int head, int t, int exact_from, float *out) {
+    const ingot_layer_shape *s = o->s;
+    const int kv = head / (s->n_heads / s->n_kv_heads);
+    const int lo = s->sliding_window && t - s->sliding_window + 1 > 0 ? t - s->sliding_window + 1 : 0;
+    double score[FIX_TOKENS], top = -INFINITY, sum = 0, acc[INGOT_MAX_HEAD_DIM] = {0};
+    int exact_lo = t - o->spec->window + 1;
+    if (exact_lo < exact_from) exact_lo = exact_from;
+    for (int p = lo; p <= t; p++) {
+        const bool e = p < o->spec->sinks || p >= exact_lo;
+        const double *k = o->k[e] + (size_t)(p * s->n_kv_heads + kv) * (size_t)s->k_dim;
+        score[p] = 0;
+        for (int i = 0; i < s->k_dim; i++) score[p] += (double)q[i] * k[i];
+        score[p] *= (double)s->scale;
+        if (score[p] > top) top = score[p];
+    }
+    for (int p = lo; p <= t; p++) {
+        const bool e = p < o->spec->sinks || p >= exact_lo;
+        const double *v = o->v[e] + (size_t)(p * s->n_kv_heads + kv) * (size_t)s->v_dim, w = exp(score[p] - top);
+        sum += w;
+        for (int i = 0; i < s->v_dim; i++) acc[i] += w * v[i];
+    }
+    for (int i = 0; i < s->v_dim; i++) out[i] = (float)(acc[i] / sum);
+}
+
+void cache_expect(const cache_case *spec, const uint32_t *tags, int layer, int from, int to, int exact_from, float *out) {
+    oracle o = {.spec = spec, .s = &spec->layers[layer], .plan = plan_of(spec)};
+    const int nq = o.s->n_heads * o.s->k_dim;
+    float *q = malloc(sizeof(float) * (size_t)nq);
+    oracle_store(&o, tags, layer, to);
+    for (int t = from; t < to; t++) {
+        content(q, nq, o.s->k_dim, tags[t], t, layer, 0);
+        for (int h = 0; h < o.s->n_heads; h++)
+            oracle_row(&o, q + h * o.s->k_dim, h, t, exact_from, out + ((size_t)(t - from) * (size_t)o.s->n_heads + (size_t)h) * (size_t)o.s->v_dim);
+    }
+    for (int e = 0; e < 2; e++) free(o.k[e]), free(o.v[e]);
+    free(q);
+}
+
+void fixture_expect(const fixture *f, int layer, int seq, int from, int to, int exact_from, float *out) {
+    cache_expect(&f->spec, f->tag[seq], layer, from, to, exact_from, out);
+}
+
+static bool same_row(const fixture *a, int seq_a, const fixture *b, int seq_b, int layer, bool value, int head, int p) {
+    uint8_t x[INGOT_MAX_HEAD_DIM * 2], y[INGOT_MAX_HEAD_DIM * 2];
+    int codec[2], group[2];
+    const int dim = value ? a->spec.layers[layer].v_dim : a->spec.layers[layer].k_dim;
+    const ingot_status sa = ingot_cache_get_row(a->cache, layer, seq_a, value, head, p, x, &codec[0], &group[0]);
+    const ingot_status sb = ingot_cache_get_row(b->cache, layer, seq_b, value, head, p, y, &codec[1], &group[1]);
+    if (sa || sb) return sa == sb; /* both have dropped it */
+    return codec[0] == codec[1] && group[0] == group[1] && !memcmp(x, y, ingot_codec_get(codec[0])->row_bytes(dim, group[0]));
+}
+
+bool same_rows(const fixture *a, int seq_a, const fixture *b, int seq_b, int n_tokens) {
+    for (int l = 0; l < a->spec.n_layers; l++)
+        for (int h = 0; h < a->spec.layers[l].n_kv_heads; h++)
+            for (int p = 0; p < n_tokens; p++)
+                if (!same_row(a, seq_a, b, seq_b, l, false, h, p) || !same_row(a, seq_a, b, seq_b, l, true, h, p)) return false;
+    return true;
+}
