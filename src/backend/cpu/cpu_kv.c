@@ -14,7 +14,7 @@ static size_t attend_scratch_bytes(const ingot_kv_fmt *k, const ingot_kv_fmt *v,
 void ingot_cpu_kv_init(ingot_backend *b) {
     const ingot_isa isa = ingot_cpu_get()->isa;
     if (isa < INGOT_ISA_AVX2) return;
-    tile16_init(b->tile);
+    tile16_init(b->tile, isa >= INGOT_ISA_AVX512 ? ingot_tile_put_avx512 : ingot_tile_put_avx2);
     b->attend_scratch_bytes = attend_scratch_bytes;
     b->attend = isa >= INGOT_ISA_AVX512 ? ingot_cpu_attend_avx512 : ingot_cpu_attend_avx2;
 }

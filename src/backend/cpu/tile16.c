@@ -1,8 +1,6 @@
-/* Canonical rows into and out of the CPU's tiles, any codec of the table, and the scalar encode. */
+/* Canonical rows into and out of the CPU's tiles. */
 #include "tile16.h"
 #include <string.h>
-
-enum { MAX_ROW_BYTES = TILE_MAX_DIM * 2 };
 
 /* --- where an element lies --- */
 
@@ -125,34 +123,18 @@ static void v_int4_get(const ingot_kv_fmt *f, const uint8_t *tile, int slot, voi
 static void k_int4_set(const ingot_kv_fmt *f, uint8_t *tile, int slot, const void *row) { int4_set(f, tile, true, slot, row); }
 static void v_int4_set(const ingot_kv_fmt *f, uint8_t *tile, int slot, const void *row) { int4_set(f, tile, false, slot, row); }
 
-/* --- encode: the codec's own rows, put in their places --- */
-
-typedef void (*set_row_fn)(const ingot_kv_fmt *f, uint8_t *tile, int slot, const void *row);
-
-static void put_rows(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, const float *x, ptrdiff_t stride, set_row_fn set) {
-    uint8_t row[MAX_ROW_BYTES];
-    for (int i = 0; i < n; i++) {
-        ingot_codec_get(f->codec)->encode(x + i * stride, f->dim, f->group, row);
-        set(f, tile, slot + i, row);
+void tile16_init(ingot_tile_ops tile[2][INGOT_N_CODECS], const tile_put_fn put[2][INGOT_N_CODECS]) {
+    static const ingot_tile_ops ops[2][INGOT_N_CODECS] = {
+        [INGOT_SIDE_K] = {[INGOT_CODEC_F16] = {tile16_bytes, NULL, k_f16_get, k_f16_set},
+                          [INGOT_CODEC_Q8_0] = {tile16_bytes, NULL, k_q8_get, k_q8_set},
+                          [INGOT_CODEC_INT4] = {tile16_bytes, NULL, k_int4_get, k_int4_set}},
+        [INGOT_SIDE_V] = {[INGOT_CODEC_F16] = {tile16_bytes, NULL, v_f16_get, v_f16_set},
+                          [INGOT_CODEC_Q8_0] = {tile16_bytes, NULL, v_q8_get, v_q8_set},
+                          [INGOT_CODEC_INT4] = {tile16_bytes, NULL, v_int4_get, v_int4_set}}};
+    for (int side = 0; side < 2; side++) {
+        for (int c = 0; c < INGOT_N_CODECS; c++) {
+            tile[side][c] = ops[side][c];
+            tile[side][c].put = put[side][c];
+        }
     }
-}
-
-#define PUT(name)                                                                                                     \
-    static void name##_put(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, const float *x, ptrdiff_t stride) { \
-        put_rows(f, tile, slot, n, x, stride, name##_set);                                                            \
-    }
-PUT(k_f16)
-PUT(v_f16)
-PUT(k_q8)
-PUT(v_q8)
-PUT(k_int4)
-PUT(v_int4)
-
-void tile16_init(ingot_tile_ops tile[2][INGOT_N_CODECS]) {
-    tile[INGOT_SIDE_K][INGOT_CODEC_F16] = (ingot_tile_ops){tile16_bytes, k_f16_put, k_f16_get, k_f16_set};
-    tile[INGOT_SIDE_V][INGOT_CODEC_F16] = (ingot_tile_ops){tile16_bytes, v_f16_put, v_f16_get, v_f16_set};
-    tile[INGOT_SIDE_K][INGOT_CODEC_Q8_0] = (ingot_tile_ops){tile16_bytes, k_q8_put, k_q8_get, k_q8_set};
-    tile[INGOT_SIDE_V][INGOT_CODEC_Q8_0] = (ingot_tile_ops){tile16_bytes, v_q8_put, v_q8_get, v_q8_set};
-    tile[INGOT_SIDE_K][INGOT_CODEC_INT4] = (ingot_tile_ops){tile16_bytes, k_int4_put, k_int4_get, k_int4_set};
-    tile[INGOT_SIDE_V][INGOT_CODEC_INT4] = (ingot_tile_ops){tile16_bytes, v_int4_put, v_int4_get, v_int4_set};
 }

@@ -43,6 +43,10 @@ static inline size_t tile16_bytes(const ingot_kv_fmt *f) {
     }
 }
 
-/* Fills the tile operations of every codec; put is scalar. */
-void tile16_init(ingot_tile_ops tile[2][INGOT_N_CODECS]);
+/* Encodes tokens into a tile, as ingot_tile_ops.put; the rows are bit for bit what the codec's encode makes. */
+typedef void (*tile_put_fn)(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, const float *x, ptrdiff_t stride);
+extern const tile_put_fn ingot_tile_put_avx2[2][INGOT_N_CODECS], ingot_tile_put_avx512[2][INGOT_N_CODECS];
+
+/* Fills the tile operations of every codec. */
+void tile16_init(ingot_tile_ops tile[2][INGOT_N_CODECS], const tile_put_fn put[2][INGOT_N_CODECS]);
 #endif

@@ -31,6 +31,8 @@ VEC_INLINE vf vf_add(vf a, vf b) { return _mm512_add_ps(a, b); }
 VEC_INLINE vf vf_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
 VEC_INLINE vf vf_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
 VEC_INLINE vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
+VEC_INLINE vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); }
+VEC_INLINE vf vf_round(vf a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 VEC_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
 VEC_INLINE vf vf_halves(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const void *)p)); }
 typedef __m512i vi;
@@ -68,6 +70,8 @@ VEC_INLINE vf vf_add(vf a, vf b) { return _mm256_add_ps(a, b); }
 VEC_INLINE vf vf_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
 VEC_INLINE vf vf_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
 VEC_INLINE vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); }
+VEC_INLINE vf vf_min(vf a, vf b) { return _mm256_min_ps(a, b); }
+VEC_INLINE vf vf_round(vf a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 VEC_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
 VEC_INLINE vf vf_halves(const uint16_t *p) { return _mm256_cvtph_ps(_mm_loadu_si128((const void *)p)); }
 typedef __m256i vi;
