@@ -43,7 +43,9 @@ static void *finish(header *h, size_t bytes, size_t whole, ingot_mem_tag tag) {
 
 void *ingot_alloc(size_t bytes, ingot_mem_tag tag) {
     if (!admit(bytes)) return NULL;
-    const size_t whole = (bytes + 2 * ALIGN - 1) / ALIGN * ALIGN; /* aligned_alloc wants a multiple */
+    /* aligned_alloc wants a multiple; an empty block still has room behind its header, so that its address lies inside the
+     * system's block, where leak checkers look for it. */
+    const size_t whole = ((bytes ? bytes : 1) + 2 * ALIGN - 1) / ALIGN * ALIGN;
     header *h = aligned_alloc(ALIGN, whole);
     if (!h) return NULL;
     memset(h, 0, whole);
