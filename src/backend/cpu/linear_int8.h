@@ -71,6 +71,7 @@ VEC_INLINE void tile_part(const lin_format f, const int n, const ingot_weight *w
     VEC_UNROLL(16) for (int t = 0; t < n; t++) sum[t] = vf_zero();
     for (int i = 0; i < n_runs; i++, group += lin_code_bytes(f.code), q += n * LIN_RUN, meta += n * 4) {
         vi c[8];
+        if (n <= 4 && part == 0) lin_fetch(f.code, group + LIN_AHEAD);
         lin_unpack(f.code, group, part, table, c);
         VEC_UNROLL(2) for (int h = 0; h < halves; h++) {
             vf a, b;

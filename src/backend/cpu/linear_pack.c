@@ -1,5 +1,6 @@
 /* Rearranging the rows of a quantised matrix into groups of 16 (linear.h). */
 #include "linear.h"
+#include "weight_arena.h"
 #include "../../base/alloc.h"
 #include "../../base/checked.h"
 #include "../../base/error.h"
@@ -87,7 +88,7 @@ static ingot_weight *weight_create(int type, int n_out, int n_in, const void *da
     w->group_bytes = (w->scales_at + scales + 63) / 64 * 64;
     w->rows = NULL;
     uint64_t bytes;
-    if (ingot_mul_u64(w->group_bytes, (uint64_t)w->n_groups, &bytes)) w->data = ingot_alloc_mapped(bytes, INGOT_MEM_WEIGHTS);
+    if (ingot_mul_u64(w->group_bytes, (uint64_t)w->n_groups, &bytes)) w->data = ingot_weight_arena_get(bytes);
     if (w->data) return w;
     ingot_dealloc(w);
     return NULL;
@@ -113,7 +114,7 @@ ingot_status ingot_cpu_weight_prepare(ingot_weight **out, int type, int n_out, i
 
 void ingot_cpu_weight_free(ingot_weight *w) {
     if (!w) return;
-    ingot_dealloc_mapped(w->data);
+    ingot_weight_arena_put(w->data);
     ingot_dealloc(w);
 }
 
