@@ -1,5 +1,6 @@
-/* Attention of many rows in float: each tile is unpacked once into scratch of the calling thread, then blocks of rows
- * run over it as a small matrix product, the online softmax between. Included by one file for each instruction set. */
+/* Attention of many rows in float. A page is taken in chunks of 64 channels: a chunk of K or V is unpacked into 16 KiB of
+ * scratch, which stay in the first cache, and all rows run over it as a small matrix product; the exact online softmax
+ * lies between the K and the V chunks. Included by one file for each instruction set. */
 #ifndef INGOT_CPU_ATTEND_ROWS_H
 #define INGOT_CPU_ATTEND_ROWS_H
 #include "cpu_kv.h"
@@ -7,32 +8,49 @@
 #include "tile_unpack.h"
 
 /* Rows of a block and vectors beside each other: ROWS x NV accumulators fill the register file. */
-enum { ROWS = 6 /* of CPU_BLOCK_ROWS */, NV = VW == 16 ? 4 : 2 };
+enum { ROWS = 6, NV = VW == 16 ? 4 : 2 };
 
-/* x[r][64] = scale * q[r] . k[][64]. */
-VEC_INLINE void scores_block(const int n, const float *const *q, const float *k, int dim, float scale, float *x) {
+/* A call's rows on one page. */
+typedef struct rows_page {
+    const ingot_attend_args *a;
+    int n;             /* rows of this pass */
+    const cpu_row *row;
+    float *x;          /* [n][64] scores, then weights */
+    float *chunk;      /* unpacked chunk of K [channel][64] or V [token][64] */
+} rows_page;
+
+/* x[r][64] (+)= q[r] . k[][64] over the channels of a chunk; the last chunk multiplies by the scale. */
+VEC_INLINE void scores_block(const int n, const rows_page *pg, int r0, int c0, int channels, bool first, float scale) {
+    const float *q[ROWS];
+    VEC_UNROLL(6) for (int r = 0; r < n; r++) q[r] = pg->row[r0 + r].q + c0;
     for (int at = 0; at < 64; at += NV * VW) {
+        const float *k = pg->chunk + at;
+        float *x = pg->x + r0 * 64 + at;
         vf acc[ROWS][NV];
-        VEC_UNROLL(6) for (int r = 0; r < n; r++) VEC_UNROLL(4) for (int j = 0; j < NV; j++) acc[r][j] = vf_zero();
-        for (int c = 0; c < dim; c++) {
+        VEC_UNROLL(6) for (int r = 0; r < n; r++) {
+            VEC_UNROLL(4) for (int j = 0; j < NV; j++) acc[r][j] = first ? vf_zero() : vf_load(x + r * 64 + j * VW);
+        }
+        for (int c = 0; c < channels; c++, k += 64) {
             vf kv[NV];
-            VEC_UNROLL(4) for (int j = 0; j < NV; j++) kv[j] = vf_load(k + c * 64 + at + j * VW);
+            VEC_UNROLL(4) for (int j = 0; j < NV; j++) kv[j] = vf_load(k + j * VW);
             VEC_UNROLL(6) for (int r = 0; r < n; r++) {
                 const vf b = vf_set(q[r][c]);
                 VEC_UNROLL(4) for (int j = 0; j < NV; j++) acc[r][j] = vf_fma(kv[j], b, acc[r][j]);
             }
         }
         VEC_UNROLL(6) for (int r = 0; r < n; r++) {
-            VEC_UNROLL(4) for (int j = 0; j < NV; j++) vf_store(x + r * 64 + at + j * VW, vf_mul(acc[r][j], vf_set(scale)));
+            VEC_UNROLL(4) for (int j = 0; j < NV; j++) vf_store(x + r * 64 + j * VW, vf_mul(acc[r][j], vf_set(scale)));
         }
     }
 }
 
-/* o[r] = o[r] * corr[r] + p[r][lo..hi) . v, for nv vectors of channels at `v` (rows of 64 floats). */
-VEC_INLINE void values_block(const int n, const int nv, float *const *o, int c, const float *p, const float *corr, const float *v, int lo, int hi) {
+/* o[r][c..] = o[r] * corr[r] + p[r][lo..hi) . v for nv vectors of the chunk's channels from `at` on. */
+VEC_INLINE void values_vectors(const int n, const int nv, const rows_page *pg, int r0, int c0, int at, int lo, int hi) {
+    const float *v = pg->chunk + at, *p = pg->x + r0 * 64;
     vf acc[ROWS][NV];
     VEC_UNROLL(6) for (int r = 0; r < n; r++) {
-        VEC_UNROLL(4) for (int j = 0; j < nv; j++) acc[r][j] = vf_mul(vf_load(o[r] + c + j * VW), vf_set(corr[r]));
+        const cpu_row *row = &pg->row[r0 + r];
+        VEC_UNROLL(4) for (int j = 0; j < nv; j++) acc[r][j] = vf_mul(vf_load(row->o + c0 + at + j * VW), vf_set(row->corr));
     }
     for (int t = lo; t < hi; t++) {
         vf x[NV];
@@ -43,64 +61,102 @@ VEC_INLINE void values_block(const int n, const int nv, float *const *o, int c, 
         }
     }
     VEC_UNROLL(6) for (int r = 0; r < n; r++) {
-        VEC_UNROLL(4) for (int j = 0; j < nv; j++) vf_store(o[r] + c + j * VW, acc[r][j]);
+        VEC_UNROLL(4) for (int j = 0; j < nv; j++) vf_store(pg->row[r0 + r].o + c0 + at + j * VW, acc[r][j]);
     }
 }
 
-VEC_INLINE void values_rows(const int n, float *const *o, int dim, const float *p, const float *corr, const float *v, int lo, int hi) {
-    int c = 0;
-    for (; c + NV * VW <= dim; c += NV * VW) values_block(n, NV, o, c, p, corr, v + (c / 64) * 4096 + c % 64, lo, hi);
-    for (; c < dim; c += VW) values_block(n, 1, o, c, p, corr, v + (c / 64) * 4096 + c % 64, lo, hi);
+VEC_INLINE void values_block(const int n, const rows_page *pg, int r0, int c0, int channels, int lo, int hi) {
+    int at = 0;
+    for (; at + NV * VW <= channels; at += NV * VW) values_vectors(n, NV, pg, r0, c0, at, lo, hi);
+    for (; at < channels; at += VW) values_vectors(n, 1, pg, r0, c0, at, lo, hi);
 }
 
-static void scores_of(int n, const float *const *q, const float *k, int dim, float scale, float *x) {
-    switch (n) {
-    case 1: scores_block(1, q, k, dim, scale, x); break;
-    case 2: scores_block(2, q, k, dim, scale, x); break;
-    case 3: scores_block(3, q, k, dim, scale, x); break;
-    case 4: scores_block(4, q, k, dim, scale, x); break;
-    case 5: scores_block(5, q, k, dim, scale, x); break;
-    default: scores_block(6, q, k, dim, scale, x); break;
+/* A call with n as a constant for each number of rows. */
+#define FOR_ROWS(n, call)                     \
+    switch (n) {                              \
+    case 1: call(1); break;                   \
+    case 2: call(2); break;                   \
+    case 3: call(3); break;                   \
+    case 4: call(4); break;                   \
+    case 5: call(5); break;                   \
+    default: call(ROWS); break;               \
+    }
+
+static void scores_rows(const rows_page *pg, int r0, int n, int c0, int channels, bool first, float scale) {
+#define SCORES(rows) scores_block(rows, pg, r0, c0, channels, first, scale)
+    FOR_ROWS(n, SCORES)
+#undef SCORES
+}
+
+static void values_rows(const rows_page *pg, int r0, int n, int c0, int channels, int lo, int hi) {
+#define VALUES(rows) values_block(rows, pg, r0, c0, channels, lo, hi)
+    FOR_ROWS(n, VALUES)
+#undef VALUES
+}
+
+/* What rows [r0, r0 + n) see together. */
+VEC_INLINE cpu_window window_of(const rows_page *pg, int r0, int n) {
+    cpu_window w = {TILE_TOKENS, 0};
+    for (int r = r0; r < r0 + n; r++) {
+        const cpu_window x = pg->row[r].sees;
+        if (x.lo >= x.hi) continue;
+        if (x.lo < w.lo) w.lo = x.lo;
+        if (x.hi > w.hi) w.hi = x.hi;
+    }
+    return w;
+}
+
+VEC_INLINE int smaller(int a, int b) { return a < b ? a : b; }
+
+static void rows_scores(const rows_page *pg, const uint8_t *tile) {
+    const ingot_kv_fmt *f = &pg->a->k;
+    for (int c = 0; c < f->dim; c += 64) {
+        const int channels = smaller(64, f->dim - c);
+        unpack_k(f, tile, c, channels, pg->chunk);
+        for (int r = 0; r < pg->n; r += ROWS) {
+            const int n = smaller(ROWS, pg->n - r);
+            const cpu_window w = window_of(pg, r, n);
+            if (w.lo < w.hi) scores_rows(pg, r, n, c, channels, c == 0, c + channels == f->dim ? pg->a->scale : 1.f);
+        }
     }
 }
 
-static void values_of(int n, float *const *o, int dim, const float *p, const float *corr, const float *v, int lo, int hi) {
-    switch (n) {
-    case 1: values_rows(1, o, dim, p, corr, v, lo, hi); break;
-    case 2: values_rows(2, o, dim, p, corr, v, lo, hi); break;
-    case 3: values_rows(3, o, dim, p, corr, v, lo, hi); break;
-    case 4: values_rows(4, o, dim, p, corr, v, lo, hi); break;
-    case 5: values_rows(5, o, dim, p, corr, v, lo, hi); break;
-    default: values_rows(6, o, dim, p, corr, v, lo, hi); break;
+static void rows_values(const rows_page *pg, const uint8_t *tile) {
+    const ingot_kv_fmt *f = &pg->a->v;
+    for (int c = 0; c < f->dim; c += 64) {
+        const int channels = smaller(64, f->dim - c);
+        unpack_v(f, tile, c, channels, pg->chunk);
+        for (int r = 0; r < pg->n; r += ROWS) {
+            const int n = smaller(ROWS, pg->n - r);
+            const cpu_window w = window_of(pg, r, n);
+            if (w.lo < w.hi) values_rows(pg, r, n, c, channels, w.lo, w.hi);
+        }
     }
 }
 
-/* Rows [r0, r0 + n) on the unpacked page. */
-static void rows_block(const ingot_attend_args *a, int page, int r0, int n, const float *k, const float *v, float *x) {
-    const float *q[ROWS];
-    float *o[ROWS], corr[ROWS];
-    int lo[ROWS], hi[ROWS];
-    const cpu_window w = cpu_window_of_rows(a, page, r0, n, lo, hi);
-    if (w.lo >= w.hi) return;
+/* Rows [r0, r0 + n) over all pages. */
+static void rows_pass(const ingot_attend_args *a, int r0, int n, cpu_row *row, float *x, float *chunk) {
+    const rows_page pg = {a, n, row, x, chunk};
+    const int t0 = r0 / a->n_group, t1 = (r0 + n - 1) / a->n_group;
     for (int r = 0; r < n; r++) {
-        q[r] = cpu_query_row(a, r0 + r);
-        o[r] = a->o + (ptrdiff_t)(r0 + r) * a->v.dim;
+        row[r].q = cpu_query_row(a, r0 + r);
+        row[r].o = a->o + (ptrdiff_t)(r0 + r) * a->v.dim;
+        row[r].token = (r0 + r) / a->n_group;
     }
-    scores_of(n, q, k, a->k.dim, a->scale, x);
-    for (int r = 0; r < n; r++) corr[r] = softmax_row(x + r * 64, lo[r], hi[r], &a->m[r0 + r], &a->l[r0 + r]);
-    values_of(n, o, a->v.dim, x, corr, v, w.lo, w.hi);
+    for (int page = 0; page < a->n_pages; page++) {
+        const cpu_window w = cpu_window_of_tokens(a, page, t0, t1 - t0 + 1);
+        if (w.lo >= w.hi) continue;
+        for (int r = 0; r < n; r++) row[r].sees = cpu_window_of_token(a, page, row[r].token);
+        rows_scores(&pg, a->tiles[page]);
+        for (int r = 0; r < n; r++) row[r].corr = softmax_row(x + r * 64, row[r].sees.lo, row[r].sees.hi, &a->m[r0 + r], &a->l[r0 + r]);
+        rows_values(&pg, a->tiles[page] + a->v_offset);
+    }
 }
 
 static void attend_rows(const ingot_attend_args *a) {
-    float *k = cpu_scratch_align(a->scratch), *v = k + (ptrdiff_t)a->k.dim * 64;
-    float *x = v + (ptrdiff_t)((a->v.dim + 63) / 64) * 4096;
     const int n_rows = a->n_tokens * a->n_group;
-    for (int page = 0; page < a->n_pages; page++) {
-        const cpu_window w = cpu_window_of_tokens(a, page, 0, a->n_tokens);
-        if (w.lo >= w.hi) continue;
-        unpack_k(&a->k, a->tiles[page], k);
-        unpack_v(&a->v, a->tiles[page] + a->v_offset, v);
-        for (int r = 0; r < n_rows; r += ROWS) rows_block(a, page, r, n_rows - r < ROWS ? n_rows - r : ROWS, k, v, x);
-    }
+    float *chunk = cpu_scratch_align(a->scratch), *x = chunk + 64 * 64;
+    cpu_row *row = (cpu_row *)(void *)(x + smaller(n_rows, CPU_PASS_ROWS) * 64);
+    for (int r = 0; r < n_rows; r += CPU_PASS_ROWS) rows_pass(a, r, smaller(CPU_PASS_ROWS, n_rows - r), row, x, chunk);
 }
 #endif

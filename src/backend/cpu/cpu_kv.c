@@ -4,10 +4,11 @@
 #include "attend_packed.h"
 
 #if defined(__x86_64__)
-/* Many rows: K and V of a tile in float, scores of a block. Few rows: whatever the packed path lays out. */
+/* Many rows: one chunk of 64 channels, scores and state of a pass. Few rows: whatever the packed path lays out. */
 static size_t attend_scratch_bytes(const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_group, int max_tokens) {
-    const size_t rows = ((size_t)k->dim * 64 + (size_t)((v->dim + 63) / 64) * 4096 + CPU_BLOCK_ROWS * 64) * sizeof(float);
-    const size_t packed = ingot_attend_packed_scratch_bytes(k, v, n_group * max_tokens);
+    const int n_rows = n_group * max_tokens, pass = n_rows < CPU_PASS_ROWS ? n_rows : CPU_PASS_ROWS;
+    const size_t rows = 64 * 64 * sizeof(float) + (size_t)pass * (64 * sizeof(float) + sizeof(cpu_row));
+    const size_t packed = ingot_attend_packed_scratch_bytes(k, v, n_rows);
     return (rows > packed ? rows : packed) + 64;
 }
 

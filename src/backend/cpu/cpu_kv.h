@@ -4,9 +4,6 @@
 #include "../backend.h"
 #include "tile16.h"
 
-/* Rows that the many-rows path takes at once, at most. */
-enum { CPU_BLOCK_ROWS = 8 };
-
 /* The tokens of a page that at least one row sees: slots [lo, hi); empty when lo >= hi. */
 typedef struct cpu_window { int lo, hi; } cpu_window;
 
@@ -36,6 +33,12 @@ static inline cpu_window cpu_window_of_rows(const ingot_attend_args *a, int page
     }
     return cpu_window_of_tokens(a, page, t0, t1 - t0 + 1);
 }
+
+/* Rows that the many-rows path takes over a page at once, at most; more rows make more passes. */
+enum { CPU_PASS_ROWS = 192 };
+
+/* One row of the many-rows path: its query, its output, what it sees of the page, and the factor for what it summed before. */
+typedef struct cpu_row { const float *q; float *o; cpu_window sees; int token; float corr; } cpu_row;
 
 static inline const float *cpu_query_row(const ingot_attend_args *a, int r) {
     return a->q + (r / a->n_group) * a->q_token_stride + (ptrdiff_t)(r % a->n_group) * a->k.dim;
