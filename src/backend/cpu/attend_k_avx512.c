@@ -33,8 +33,9 @@ VEC_INLINE void k_store(const int n, const int tbs, const attend_block *b, atten
     }
 }
 
-/* Lines of the next page asked for while 16 channels of 16 tokens are worked on: two fifths of a page in this phase. */
-enum { AHEAD_INT4 = 2, AHEAD_Q8 = 4, AHEAD_F16 = 7 };
+/* Lines of the next page asked for while 16 channels of 16 tokens are worked on: two fifths of a page in this phase
+ * (f16: 8 lines, one for each pair of channels and token blocks). */
+enum { AHEAD_INT4 = 2, AHEAD_Q8 = 4 };
 
 /* Two octets of channels. */
 VEC_INLINE void k_int4_step(const int n, const int tbs, k_acc *acc, const uint8_t *row, ptrdiff_t tb_bytes, const int32_t *q) {
@@ -69,8 +70,9 @@ VEC_INLINE void k_int4_blocks(const int n, const int tbs, const attend_block *b,
             k_acc acc;
             k_acc_start(n, tbs, &acc, offset);
             for (; row + 256 <= row_end; row += 256, q += 16 * n) {
-                ahead = ask_ahead(ahead, end, 2 * AHEAD_INT4 * tbs);
+                ahead = ask_ahead(ahead, end, AHEAD_INT4 * tbs);
                 k_int4_step(n, tbs, &acc, row, tb_bytes, q);
+                ahead = ask_ahead(ahead, end, AHEAD_INT4 * tbs);
                 k_int4_step(n, tbs, &acc, row + 128, tb_bytes, q + 8 * n);
             }
             if (row < row_end) {
@@ -107,8 +109,8 @@ VEC_INLINE void k_q8_blocks(const int n, const int tbs, const attend_block *b, c
             k_acc acc;
             k_acc_start(n, tbs, &acc, b->offset + g * n);
             for (int c = 0; c < quads; c += 4) {
-                ahead = ask_ahead(ahead, end, AHEAD_Q8 * tbs);
                 VEC_UNROLL(4) for (int j = 0; j < 4; j++) {
+                    ahead = ask_ahead(ahead, end, AHEAD_Q8 * tbs / 4);
                     __m512i c4[4];
                     VEC_UNROLL(4) for (int t = 0; t < tbs; t++) c4[t] = _mm512_loadu_si512(row + t * tb_bytes + j * 64);
                     k_acc_quad(n, tbs, &acc, c4, q);
@@ -136,8 +138,8 @@ VEC_INLINE void k_f16_blocks(const int n, const int tbs, const attend_block *b, 
         __m512 s[4][BLOCK_ROWS];
         VEC_UNROLL(8) for (int r = 0; r < n; r++) VEC_UNROLL(4) for (int t = 0; t < tbs; t++) s[t][r] = _mm512_setzero_ps();
         for (int c = 0; c < dim; c += 16) {
-            ahead = ask_ahead(ahead, end, AHEAD_F16 * tbs);
             VEC_UNROLL(4) for (int j = 0; j < 16; j++) {
+                ahead = ask_ahead(ahead, end, tbs / 2);
                 __m512 k[4];
                 VEC_UNROLL(4) for (int t = 0; t < tbs; t++) k[t] = vf_halves(row + t * tb_halves + j * 16);
                 VEC_UNROLL(8) for (int r = 0; r < n; r++) {
