@@ -341,6 +341,35 @@ static void puts_exact(const ingot_backend *ref, const ingot_backend *be, ingot_
     }
 }
 
+/* --- states --- */
+
+static void check_merge(const ingot_backend *ref, const ingot_backend *be, float ma, float la, float mb, float lb, int dim) {
+    ingot_rng rng = {9};
+    float oa[2][INGOT_MAX_HEAD_DIM], ob[INGOT_MAX_HEAD_DIM], out[2][INGOT_MAX_HEAD_DIM], m[2] = {ma, ma}, l[2] = {la, la};
+    for (int i = 0; i < dim; i++) {
+        oa[0][i] = oa[1][i] = la == 0 ? 0 : (float)ingot_rng_normal(&rng);
+        ob[i] = lb == 0 ? 0 : (float)ingot_rng_normal(&rng);
+    }
+    ref->merge(&m[0], &l[0], oa[0], mb, lb, ob, dim);
+    be->merge(&m[1], &l[1], oa[1], mb, lb, ob, dim);
+    CHECK(m[1] == m[0]);
+    CHECK_NEAR(l[1], l[0], 1e-6 * (double)l[0]);
+    CHECK_NMSE(oa[1], oa[0], (size_t)dim, 1e-13);
+    ref->normalize(oa[0], l[0], out[0], dim);
+    be->normalize(oa[1], l[1], out[1], dim);
+    CHECK_NMSE(out[1], out[0], (size_t)dim, 1e-13);
+}
+
+static void merges(const ingot_backend *ref, const ingot_backend *be, ingot_isa isa) {
+    static const float s[][4] = {{1, 2, 3, 4}, {3, 1, 1, 2}, {-INFINITY, 0, 2, 1}, {2, 1, -INFINITY, 0}, {-INFINITY, 0, -INFINITY, 0}, {-500, 1, 500, 1}};
+    static const int dims[] = {16, 80, 128, 512};
+    for (int i = 0; i < 24; i++) {
+        const float *x = s[i / 4];
+        test_case("%s/%s state %d dim %d", be->name, ingot_isa_name(isa), i / 4, dims[i % 4]);
+        check_merge(ref, be, x[0], x[1], x[2], x[3], dims[i % 4]);
+    }
+}
+
 /* fn for each back end but the reference, at each level up to the one in use. */
 static void for_each_backend(void (*fn)(const ingot_backend *ref, const ingot_backend *be, ingot_isa isa)) {
     const ingot_isa top = ingot_cpu_get()->isa;
@@ -362,5 +391,7 @@ static void attend_cases(const ingot_backend *ref, const ingot_backend *be, ingo
 TEST("kv/tiles hold canonical rows and nothing else") { for_each_backend(round_trips); }
 
 TEST("kv/put makes the codec's rows bit for bit and leaves the neighbours") { for_each_backend(puts_exact); }
+
+TEST("kv/states join and finish as in the reference, empty ones too") { for_each_backend(merges); }
 
 TEST("kv/attention over packed tiles agrees with the reference") { for_each_backend(attend_cases); }

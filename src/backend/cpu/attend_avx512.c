@@ -1,6 +1,7 @@
 /* Attention with AVX-512: few rows on the packed tiles, many on tiles unpacked once. */
 #include "attend_dot_avx512.h"
 #include "attend_rows.h"
+#include "attend_state.h"
 
 void ingot_cpu_attend_avx512(const ingot_attend_args *a) {
     const unsigned csr = denormals_off();
@@ -8,3 +9,6 @@ void ingot_cpu_attend_avx512(const ingot_attend_args *a) {
     else attend_rows(a);
     _mm_setcsr(csr);
 }
+
+void ingot_cpu_merge_avx512(float *m, float *l, float *o, float mb, float lb, const float *ob, int dim) { state_merge(m, l, o, mb, lb, ob, dim); }
+void ingot_cpu_normalize_avx512(const float *o, float l, float *out, int dim) { state_normalize(o, l, out, dim); }

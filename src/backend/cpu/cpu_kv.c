@@ -14,10 +14,17 @@ static size_t attend_scratch_bytes(const ingot_kv_fmt *k, const ingot_kv_fmt *v,
 
 void ingot_cpu_kv_init(ingot_backend *b) {
     const ingot_isa isa = ingot_cpu_get()->isa;
-    if (isa < INGOT_ISA_AVX2) return;
-    tile16_init(b->tile, isa >= INGOT_ISA_AVX512 ? ingot_tile_put_avx512 : ingot_tile_put_avx2);
+    if (isa != INGOT_ISA_AVX2 && isa != INGOT_ISA_AVX512) return;
+    tile16_init(b->tile, ingot_tile_put_avx2);
     b->attend_scratch_bytes = attend_scratch_bytes;
-    b->attend = isa >= INGOT_ISA_AVX512 ? ingot_cpu_attend_avx512 : ingot_cpu_attend_avx2;
+    b->attend = ingot_cpu_attend_avx2;
+    b->merge = ingot_cpu_merge_avx2;
+    b->normalize = ingot_cpu_normalize_avx2;
+    if (isa < INGOT_ISA_AVX512) return;
+    tile16_init(b->tile, ingot_tile_put_avx512);
+    b->attend = ingot_cpu_attend_avx512;
+    b->merge = ingot_cpu_merge_avx512;
+    b->normalize = ingot_cpu_normalize_avx512;
 }
 #else
 void ingot_cpu_kv_init(ingot_backend *b) { (void)b; }
