@@ -90,7 +90,7 @@ static void read_heads(ingot_model_build *b, ingot_model_info *i) {
     i->n_kv_heads = ingot_build_int_or(b, "attention.head_count_kv", 1, 65536, i->n_heads);
     if (b->status != INGOT_OK) return;
     if (i->n_heads % i->n_kv_heads)
-        ingot_build_fail(b, INGOT_E_FORMAT, "%s.attention.head_count is %d, must be a multiple of head_count_kv, which is %d", b->arch, i->n_heads, i->n_kv_heads);
+        ingot_build_fail(b, INGOT_E_FORMAT, "%s.attention.head_count is %d, must be a multiple of %s.attention.head_count_kv, which is %d", b->arch, i->n_heads, b->arch, i->n_kv_heads);
     const int per_head = i->n_embd / i->n_heads;
     i->k_dim = ingot_build_int_or(b, "attention.key_length", 1, INGOT_MAX_HEAD_DIM, 0);
     i->v_dim = ingot_build_int_or(b, "attention.value_length", 1, INGOT_MAX_HEAD_DIM, 0);
