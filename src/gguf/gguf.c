@@ -52,6 +52,7 @@ static ingot_status parse_part(gguf_tensors *tensors, gguf_meta *meta, const ggu
 
 /* A new empty part at the end, released by ingot_gguf_close. */
 static ingot_status add_part(ingot_gguf *g, gguf_part **part) {
+    *part = NULL;
     gguf_part *grown = ingot_realloc(g->parts, ((size_t)g->n_parts + 1) * sizeof *grown, INGOT_MEM_OTHER);
     if (!grown) return ingot_fail(INGOT_E_NOMEM, "no memory for the list of files");
     g->parts = grown;
