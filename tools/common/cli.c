@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,10 +11,9 @@
 /* One line whatever a file name or a message contains. */
 static void print_line(const char *prefix, const char *fmt, va_list args, const char *hint) {
     char text[2048];
+    char clean[2048];
     vsnprintf(text, sizeof text, fmt, args);
-    for (char *p = text; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = '?';
-    fprintf(stderr, "ingot: %s%s%s\n", prefix, text, hint);
+    fprintf(stderr, "ingot: %s%s%s\n", prefix, cli_printable(text, clean, sizeof clean), hint);
 }
 
 int cli_fail(const char *fmt, ...) {
@@ -39,6 +39,13 @@ int cli_fail_status(ingot_status s) {
     return cli_fail("%s", *message ? message : ingot_status_string(s));
 }
 
+const char *cli_printable(const char *text, char *buf, size_t cap) {
+    snprintf(buf, cap, "%s", text ? text : "");
+    for (char *p = buf; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = '?';
+    return buf;
+}
+
 void cli_warn(const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
@@ -62,9 +69,10 @@ int cli_output_failed(void) { return cli_fail("cannot write the output: %s", str
 
 int cli_close_output(int code) {
     if (output_errno) return code ? code : CLI_FAILED; /* was said when it happened */
+    const bool nothing_written = !ferror(stdout) && !__fpending(stdout);
     errno = 0;
     note_output(!ferror(stdout));
-    note_output(fclose(stdout) == 0 || errno == EBADF);
+    note_output(fclose(stdout) == 0 || (nothing_written && errno == EBADF)); /* started without stdout: fine as long as nobody needs it */
     return output_errno ? cli_output_failed() : code;
 }
 

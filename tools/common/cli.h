@@ -15,6 +15,9 @@ int cli_fail_status(ingot_status s);
 /* "ingot: warning: MESSAGE". */
 void cli_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* Text from a file as it may be shown: control characters become '?'. Returns `buf`. */
+const char *cli_printable(const char *text, char *buf, size_t cap);
+
 /* Writes to stdout and hands it to the system; false (with errno) when that fails, then cli_output_failed() says so. */
 bool cli_write(const char *text, size_t n);
 int cli_output_failed(void);

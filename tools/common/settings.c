@@ -104,7 +104,7 @@ int settings_read_text(const settings *s, const char *command, const char *what,
 }
 
 void settings_print_methods(FILE *f) {
-    fprintf(f, "\nCache methods for --kv, --kv-k and --kv-v (SPEC is METHOD[,OPTION]...; bits per element with the default options):\n");
+    fprintf(f, "\nCache methods (a SPEC is METHOD[,OPTION]...; stored bits per element with the default options):\n");
     for (int i = 0; i < ingot_part_count(INGOT_PART_METHOD); i++) {
         const ingot_part_info *m = ingot_part_get(INGOT_PART_METHOD, i);
         char right[512];

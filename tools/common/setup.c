@@ -11,6 +11,12 @@ int setup_device(setup *u, const settings *s) {
     return status == INGOT_E_INVALID ? CLI_WRONG_USE : CLI_FAILED;
 }
 
+/* The library's message, with the file's name where it does not say which file it is about. */
+static int model_refused(const char *path, ingot_status status) {
+    const char *message = *ingot_last_error() ? ingot_last_error() : ingot_status_string(status);
+    return strstr(message, path) ? cli_fail("%s", message) : cli_fail("%s: %s", path, message);
+}
+
 static int open_model(setup *u, const settings *s, const char *command, bool vocab_only) {
     if (!s->model || !*s->model) return cli_wrong_use(command, "no model: give -m FILE");
     u->progress = progress_start(s->quiet);
@@ -18,7 +24,7 @@ static int open_model(setup *u, const settings *s, const char *command, bool voc
     const ingot_status status = ingot_model_open(&u->model, s->model, &options);
     progress_wipe(&u->progress);
     if (status == INGOT_E_CANCELLED) return cli_fail("interrupted");
-    if (status != INGOT_OK) return cli_fail_status(status);
+    if (status != INGOT_OK) return model_refused(s->model, status);
     ingot_model_info_get(u->model, &u->info);
     return CLI_DONE;
 }

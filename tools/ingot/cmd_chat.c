@@ -169,8 +169,10 @@ static int prepare(chat *c) {
 
 static void converse(chat *c) {
     strbuf line = {0};
+    char name[128];
     if (isatty(STDIN_FILENO) && !c->s->quiet)
-        fprintf(stderr, "%s, context of %d tokens. /help lists what else can be typed.\n", c->u.info.name && *c->u.info.name ? c->u.info.name : c->s->model, c->n_ctx);
+        fprintf(stderr, "%s, context of %d tokens. /help lists what else can be typed.\n",
+                cli_printable(c->u.info.name && *c->u.info.name ? c->u.info.name : c->s->model, name, sizeof name), c->n_ctx);
     while (!c->done) {
         const line_result r = line_read(&line, "> ", ". ");
         if (r == LINE_END) break;

@@ -28,9 +28,9 @@ static void print_machine(const setup *u) {
 }
 
 static void print_model(const ingot_model_info *info) {
-    char size[32];
+    char size[32], name[128];
     printf("\nModel\n");
-    printf("  name               %s\n", info->name && *info->name ? info->name : "(none given)");
+    printf("  name               %s\n", info->name && *info->name ? cli_printable(info->name, name, sizeof name) : "(none given)");
     printf("  architecture       %s\n", info->architecture);
     printf("  weights            %s; %.1f million parameters, %s on disk\n", info->file_types, 1e-6 * (double)info->n_params,
            format_bytes((double)info->file_bytes, size, sizeof size));

@@ -10,8 +10,14 @@ static int print_ids(const settings *s, const int32_t *ids, size_t n) {
         json_put(o, "ids", json_tokens(ids, n));
         return json_print(o);
     }
-    for (size_t i = 0; i < n; i++) printf("%d\n", ids[i]);
-    return CLI_DONE;
+    strbuf lines = {0};
+    for (size_t i = 0; i < n; i++) {
+        char line[16];
+        strbuf_add(&lines, line, (size_t)snprintf(line, sizeof line, "%d\n", ids[i]));
+    }
+    const bool ok = cli_write(lines.data ? lines.data : "", lines.n);
+    strbuf_free(&lines);
+    return ok ? CLI_DONE : cli_output_failed();
 }
 
 static int run_tokenize(const settings *s) {

@@ -1,0 +1,51 @@
+"""ingot methods and ingot info."""
+from harness import check, done, done_json, methods, refused, smollm2, tiny
+
+
+def test_methods_json():
+    rows = done_json("methods")
+    check(isinstance(rows, list) and {r["kind"] for r in rows} == {"method", "codec", "transform", "policy"}, rows)
+    for r in rows:
+        check(isinstance(r["name"], str) and isinstance(r["bits_per_element"], (int, float)) and r["description"], r)
+    bits = {r["name"]: r["bits_per_element"] for r in rows if r["kind"] == "method"}
+    check(bits["f16"] == 16 and bits["q8_0"] == 8.5 and bits["int4"] <= 5, bits)
+
+
+def test_methods_text_lists_all():
+    r = done("methods")
+    for m in done_json("methods"):
+        check(f"\n  {m['name']} " in r.out and m["description"].split()[0] in r.out, r, m["name"])
+
+
+def test_one_method_is_described():
+    for m in methods():
+        r = done("methods", m["name"])
+        check(m["description"] in r.out and f"--kv {m['name']}" in r.out, r)
+    check({r["name"] for r in done_json("methods", "int4")} == {"int4"}, "only the one")
+    refused(2, "methods", "int99", has="'int99'")
+
+
+def test_info_without_a_model():
+    j = done_json("info")
+    check(j["machine"]["threads"] >= 1 and j["machine"]["used"] and "model" not in j, j)
+    r = done("info")
+    check(j["machine"]["device"] in r.out and "INGOT_CPU" in r.out, r)
+    check(done_json("info", env={"INGOT_CPU": "ref"})["machine"]["used"] == "ref", "INGOT_CPU limits it")
+    check(done_json("info", "-t", "1")["machine"]["threads"] == 1, "-t")
+
+
+def test_info_of_a_model():
+    j = done_json("info", "-m", smollm2())
+    m = j["model"]
+    check((m["architecture"], m["n_layers"], m["n_heads"], m["n_kv_heads"], m["k_dim"], m["n_vocab"], m["n_ctx_train"]) == ("llama", 30, 9, 3, 64, 49152, 8192), m)
+    sizes = {c["method"]: c["computed_bytes"] for c in j["cache"]}
+    check(set(sizes) == {x["name"] for x in methods()} and sizes["f16"] == 30 * 3 * 64 * 2 * 2 * 8192 and sizes["int4"] * 3 < sizes["f16"], sizes)
+    half = {c["method"]: c["computed_bytes"] for c in done_json("info", "-m", smollm2(), "-c", "4096")["cache"]}
+    check(half["f16"] * 2 == sizes["f16"], half)
+    r = done("info", "-m", smollm2())
+    check("30" in r.out and "49152" in r.out and "computed" in r.out, r)
+
+
+def test_info_shows_strange_names_safely():
+    r = done("info", "-m", tiny(name="a\x1b[31mb"))
+    check("\x1b" not in r.out, r)
