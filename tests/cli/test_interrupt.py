@@ -83,10 +83,10 @@ def start(*args):
 
 def test_ends_an_answer_with_what_is_there():
     p = start("run", "-m", smollm2(), "-p", "Once upon a time", *LONG)
-    check(p.stdout.read(1), "answer begins")
+    first = p.stdout.read(1)
     p.send_signal(signal.SIGINT)
-    out, err = p.communicate(timeout=30)
-    check(p.returncode == 0 and out and b"tok/s" in err and b"interrupted" in err, f"{p.returncode} {err}")
+    _, err = p.communicate(timeout=30)
+    check(p.returncode == 0 and first and b"tok/s" in err and b"interrupted" in err, f"{p.returncode} {err}")
 
 
 def test_json_of_an_interrupted_answer_is_whole():
@@ -156,7 +156,7 @@ def test_chat_edits_lines():
 
 
 def test_progress_is_shown_at_a_terminal_only():
-    with Terminal("run", "-m", smollm2(), "-f", path("book.txt", book(6000)), "-b", "64", "-n", "1") as t:
+    with Terminal("run", "-m", smollm2(), "-f", path("short.txt", book(1500)), "-b", "32", "-n", "1") as t:
         check(t.wait() == 0, str(t))
         check(b"reading the prompt" in t.seen, str(t))
     r = harness.done("run", "-m", smollm2(), "-p", "x", "-n", "1")

@@ -32,8 +32,9 @@ static int read_character(EditLine *e, wchar_t *out) {
     (void)e;
     for (;;) {
         char byte;
+        if (!system_wait_input()) return -1;
         const ssize_t n = read(STDIN_FILENO, &byte, 1);
-        if (n < 0 && errno == EINTR && !system_interrupted()) continue;
+        if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return (int)n;
         const size_t got = mbrtowc(out, &byte, 1, &state);
         if (got == (size_t)-2) continue;
@@ -100,7 +101,8 @@ line_result line_read(strbuf *out, const char *prompt, const char *more_prompt) 
     for (bool first = true;; first = false) {
         size_t n = 0;
         const char *line = input.terminal ? edit_line(first ? prompt : more_prompt, &n) : plain_line(&n);
-        if (!line) return system_interrupted() ? LINE_INTERRUPTED : first ? LINE_END : LINE_READ;
+        if (!line && system_interrupted()) return input.terminal ? LINE_INTERRUPTED : LINE_END;
+        if (!line) return first ? LINE_END : LINE_READ;
         if (n && line[n - 1] == '\n') n--;
         if (n && line[n - 1] == '\r') n--;
         const bool more = n && line[n - 1] == '\\';

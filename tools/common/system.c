@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -46,6 +47,22 @@ void system_catch_interrupt(bool again_ends) {
 }
 
 bool system_interrupted(void) { return interrupted != 0; }
+
+bool system_wait_input(void) {
+    sigset_t interrupt, before;
+    fd_set readable;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    sigprocmask(SIG_BLOCK, &interrupt, &before); /* open only inside pselect: no gap between looking and waiting */
+    for (int n = -1; n < 0 && !interrupted;) {
+        FD_ZERO(&readable);
+        FD_SET(STDIN_FILENO, &readable);
+        n = pselect(STDIN_FILENO + 1, &readable, NULL, NULL, NULL, &before);
+        if (n < 0 && errno != EINTR) break;
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return !interrupted;
+}
 
 static bool read_all(strbuf *out, int fd, const char *path) {
     char part[65536];
