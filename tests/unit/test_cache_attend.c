@@ -83,7 +83,7 @@ TEST("cache/sliding layers see their window and no more") {
 }
 
 TEST("cache/a long context is split and merged") {
-    cache_case spec = {.layers = {shape_of(3, 1, 64, 64, 0)}, .n_layers = 1, .kv = "int4", .window = 30, .sinks = 4};
+    cache_case spec = {.layers = {shape_of(4, 2, 64, 64, 0)}, .n_layers = 1, .kv = "int4", .window = 30, .sinks = 4};
     CHECK_CASE(&spec, 256, 256, 256, 256, 1, 4, 9, 20, 1);
 }
 
