@@ -25,7 +25,8 @@ typedef struct ingot_cache_config {
     const ingot_layer_shape *layers; /* [n_layers], copied */
     int n_layers;
     ingot_plan plan;
-    int max_tokens; /* tokens that all sequences together can hold in layers without sliding window */
+    int max_tokens; /* tokens that all sequences together can hold in layers without sliding window (those with one have room of
+                       their own for max_seqs windows and a batch) */
     int max_seqs;   /* sequences that exist at the same time */
     int max_batch;  /* tokens of one step, all sequences together */
 } ingot_cache_config;
@@ -35,7 +36,7 @@ typedef struct ingot_cache_config {
 ingot_status ingot_cache_create(ingot_cache **out, ingot_device *device, const ingot_cache_config *config);
 void ingot_cache_destroy(ingot_cache *cache);
 
-/* Opens an empty sequence / closes one and returns its pages. `seq` is a small handle. INGOT_E_FULL if none is free. */
+/* Opens an empty sequence / closes one and returns its pages (not while it is in a running step: nothing happens then). `seq` is a small handle. INGOT_E_FULL if none is free. */
 ingot_status ingot_cache_seq_open(ingot_cache *cache, int *seq);
 void ingot_cache_seq_close(ingot_cache *cache, int seq);
 /* Opens `*seq` with the first `n_tokens` of `from`, sharing whole pages (reference-counted, copy on write).
@@ -44,7 +45,8 @@ ingot_status ingot_cache_seq_fork(ingot_cache *cache, int *seq, int from, int n_
 /* Tokens in the sequence (the true position of the next one). */
 int ingot_cache_seq_tokens(const ingot_cache *cache, int seq);
 /* Keeps the first `n_tokens` (rollback). INGOT_E_INVALID when more than held, or when a sliding-window layer
- * has already dropped a page that position n_tokens would need (trim to 0 always works). */
+ * has already dropped a page that position n_tokens would need (trim to 0 always works). With an exact window: tokens that
+ * are packed already stay packed, so the exact range is shorter until new tokens have filled it. */
 ingot_status ingot_cache_trim(ingot_cache *cache, int seq, int n_tokens);
 
 /* A step: `n` new tokens, token i goes to the end of sequence seqs[i] (tokens of one sequence in order).
@@ -55,11 +57,13 @@ ingot_status ingot_cache_step_begin(ingot_cache *cache, const int *seqs, int n, 
  *   k [n][n_kv_heads][k_dim], v [n][n_kv_heads][v_dim], q [n][n_heads][k_dim] f32 in;
  *   out [n][n_heads][v_dim] f32. Stores k and v packed, then attends: a token sees itself and all older tokens
  * of its sequence through the packed form, the exact window and sinks excepted. A row that sees nothing gives
- * zeros. Non-finite k or v: INGOT_E_INVALID naming layer, head and token; nothing of that layer is stored. */
+ * zeros. Non-finite k or v: INGOT_E_INVALID naming layer, head and token; out is undefined and the step can only be cancelled. */
 ingot_status ingot_cache_layer(ingot_cache *cache, int layer, const float *q, const float *k, const float *v, float *out);
-/* Ends the step: the tokens now belong to their sequences; pages that left every sliding window are returned. */
+/* Ends the step: the tokens now belong to their sequences; pages that left every sliding window are returned.
+ * A step in which a layer failed or was left out is cancelled instead. */
 void ingot_cache_step_end(ingot_cache *cache);
-/* Gives the step up: the sequences are as before step_begin. */
+/* Gives the step up: the sequences are as before step_begin. (With an exact window, and after a layer has run: old tokens that
+ * the step pushed out of the window's store are read packed from now on.) */
 void ingot_cache_step_cancel(ingot_cache *cache);
 
 /* Memory, from the allocator. `resident_bytes`: pages in use plus exact windows and tables;
