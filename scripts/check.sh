@@ -105,7 +105,7 @@ echo "==> tests of the program"
 many "tests of the program" python3 tests/cli/run.py
 
 echo "==> sanitizers"
-if one "build/sanitize" build sanitize -DINGOT_WERROR=ON; then
+if one "build/sanitize" build sanitize; then
     many "tests in C under sanitizers" build-sanitize/ingot-tests --timeout 600
 fi
 
