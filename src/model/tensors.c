@@ -75,26 +75,29 @@ static const float *bind_vector(ingot_model_build *b, const ingot_gguf_tensor *t
     return x;
 }
 
-const float *ingot_build_vector(ingot_model_build *b, int dim, const char *fmt, ...) {
+static const float *vector(ingot_model_build *b, int dim, bool required, const char *fmt, va_list ap) {
     if (b->status != INGOT_OK) return NULL;
     char name[NAME_BYTES];
-    va_list ap;
-    va_start(ap, fmt);
     const ingot_gguf_tensor *t = find(b, name, fmt, ap);
-    va_end(ap);
     if (t) return bind_vector(b, t, dim);
-    ingot_build_fail(b, INGOT_E_FORMAT, "the model file has no tensor %s, wanted with shape [%d]", name, dim);
+    if (required) ingot_build_fail(b, INGOT_E_FORMAT, "the model file has no tensor %s, wanted with shape [%d]", name, dim);
     return NULL;
 }
 
-const float *ingot_build_vector_or_null(ingot_model_build *b, int dim, const char *fmt, ...) {
-    if (b->status != INGOT_OK) return NULL;
-    char name[NAME_BYTES];
+const float *ingot_build_vector(ingot_model_build *b, int dim, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    const ingot_gguf_tensor *t = find(b, name, fmt, ap);
+    const float *x = vector(b, dim, true, fmt, ap);
     va_end(ap);
-    return t ? bind_vector(b, t, dim) : NULL;
+    return x;
+}
+
+const float *ingot_build_vector_or_null(ingot_model_build *b, int dim, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    const float *x = vector(b, dim, false, fmt, ap);
+    va_end(ap);
+    return x;
 }
 
 const ingot_gguf_tensor *ingot_build_matrix(ingot_model_build *b, int n_out, int n_in, const char *fmt, ...) {

@@ -1,6 +1,11 @@
 #include "reference.h"
 #include <stdlib.h>
 
+bool skip_slow(void) {
+    if (SLOW_BUILD) test_skip("a figure, not code: too slow under sanitizers");
+    return SLOW_BUILD;
+}
+
 static bool read_ids(FILE *f, int n, int max, int32_t *out) {
     if (n < 0 || n > max) return false;
     for (int i = 0; i < n; i++)

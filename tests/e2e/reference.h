@@ -4,6 +4,22 @@
 #include "test.h"
 #include <ingot/eval.h>
 
+/* Sanitizers make a forward pass ten times slower. There the tests walk the same code with less text, and those whose point is a figure
+ * are left to the other builds. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { SLOW_BUILD = 1 };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+enum { SLOW_BUILD = 1 };
+#else
+enum { SLOW_BUILD = 0 };
+#endif
+#else
+enum { SLOW_BUILD = 0 };
+#endif
+/* Skips the test there. */
+bool skip_slow(void);
+
 enum { REF_TOKENS = 4096, REF_WINDOWS = 8, REF_TOPS = 24, REF_GREEDY = 4, REF_TOP = 10, REF_TEXT = 64 };
 
 typedef struct ref_window { int ctx, index; double nll_all, nll_second_half; } ref_window;

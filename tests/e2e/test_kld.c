@@ -7,7 +7,7 @@
 static void check_band(const char *name, const char *kv, int n_ctx, double low, double high) {
     static reference r;
     loaded l;
-    if (!reference_read(&r, name) || !load_model(&l, name)) return;
+    if (skip_slow() || !reference_read(&r, name) || !load_model(&l, name)) return;
     test_case("%s %s", name, kv);
     ingot_eval_config config = {.n_ctx = n_ctx, .n_windows = 1, .activations = INGOT_ACT_FLOAT};
     ingot_eval_result e;
@@ -33,7 +33,7 @@ TEST("e2e/kld: gemma3 int4 in groups of 32") { check_band("gemma3-270m", "int4,g
 TEST("e2e/kld: f16 against itself is zero, and an exact window helps") {
     static reference r;
     loaded l;
-    if (!reference_read(&r, "smollm2") || !load_model(&l, "smollm2")) return;
+    if (skip_slow() || !reference_read(&r, "smollm2") || !load_model(&l, "smollm2")) return;
     ingot_eval_config config = {.n_ctx = 256, .n_windows = 1, .first_window = 3, .activations = INGOT_ACT_INT8};
     ingot_eval_result e;
     double without = 0.0;
