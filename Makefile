@@ -8,7 +8,16 @@ all:
 check:
 	@scripts/check.sh
 
+# Decode attention of one layer, one thread; needs an idle machine to mean anything.
+bench: all
+	@cmake --build build -j $(JOBS) --target ingot-bench
+	build/bench/attn_quick f16 q8_0 int4:32 int4:128
+
+PREFIX ?= /usr/local
+install: all
+	@cmake --install build --prefix $(PREFIX)
+
 clean:
 	rm -rf build build-*/
 
-.PHONY: all check clean
+.PHONY: all check bench install clean
