@@ -1,5 +1,7 @@
 """ingot methods and ingot info."""
-from harness import check, done, done_json, methods, refused, smollm2, tiny
+import os
+
+from harness import ROOT, book, check, done, done_json, methods, path, refused, smollm2, tiny
 
 
 def test_methods_json():
@@ -44,6 +46,24 @@ def test_info_of_a_model():
     check(half["f16"] * 2 == sizes["f16"], half)
     r = done("info", "-m", smollm2())
     check("30" in r.out and "49152" in r.out and "computed" in r.out, r)
+
+
+def keys(value):
+    """All keys of a JSON value, at any depth."""
+    if isinstance(value, list):
+        return set().union(*map(keys, value))
+    return set(value).union(*map(keys, value.values())) if isinstance(value, dict) else set()
+
+
+def test_every_json_key_is_documented():
+    with open(os.path.join(ROOT, "docs", "cli.md"), encoding="utf-8") as f:
+        page = f.read()
+    text = path("keys.txt", book(200))
+    outputs = [["methods"], ["info", "-m", tiny()], ["run", "-m", tiny(), "-p", "x", "-n", "1"], ["tokenize", "-m", tiny(), "-p", "x"],
+               *(["eval", what, "-m", tiny(), "-f", text, "-c", "64"] for what in ("ppl", "kld"))]
+    for args in outputs:
+        for key in keys(done_json(*args)):
+            check(f"`{key}`" in page or f".{key}`" in page or f"`{key}." in page or key.startswith("INGOT_"), f"ingot {args[0]} prints \"{key}\", docs/cli.md does not explain it")
 
 
 def test_info_shows_strange_names_safely():

@@ -36,11 +36,9 @@ void command_print_help(FILE *f, const command *c) {
     settings s;
     command_defaults(c, &s);
     fprintf(f, "Usage: ingot %s%s%s\n\n", c->name, *c->synopsis ? " " : "", c->synopsis);
-    options_print_wrapped(f, c->summary, 0, 0);
-    if (c->details) {
-        fputc('\n', f);
-        options_print_wrapped(f, c->details, 0, 0);
-    }
+    char text[1024];
+    snprintf(text, sizeof text, "%s. %s", c->summary, c->details ? c->details : "");
+    options_print_wrapped(f, text, 0, 0);
     options_print(f, c->groups, &s);
     if (c->print_more) c->print_more(f);
 }
