@@ -1,8 +1,14 @@
-/* Attention with AVX2. */
+/* Attention with AVX2: few rows on the packed tiles, many on tiles unpacked once. */
+#include "attend_packed.h"
 #include "attend_rows.h"
 #include "attend_state.h"
 
-void ingot_cpu_attend_avx2(const ingot_attend_args *a) { attend_rows(a); }
+void ingot_cpu_attend_avx2(const ingot_attend_args *a) {
+    const unsigned csr = vec_denormals_off();
+    if (a->n_tokens * a->n_group <= PACKED_ROWS) ingot_attend_packed_avx2(a);
+    else attend_rows(a);
+    _mm_setcsr(csr);
+}
 
 void ingot_cpu_merge_avx2(float *m, float *l, float *o, float mb, float lb, const float *ob, int dim) { state_merge(m, l, o, mb, lb, ob, dim); }
 void ingot_cpu_normalize_avx2(const float *o, float l, float *out, int dim) { state_normalize(o, l, out, dim); }

@@ -1,5 +1,6 @@
 /* First phase of the packed attention: scores of a block of rows with the 64 tokens of a K tile. */
 #include "attend_dot_avx512.h"
+#include "attend_f16.h"
 
 /* The accumulators of one group for `tbs` token blocks: high digits start at 0, low ones at the code offset. */
 typedef struct k_acc { __m512i hi[4][BLOCK_ROWS], lo[4][BLOCK_ROWS]; } k_acc;
@@ -33,8 +34,7 @@ VEC_INLINE void k_store(const int n, const int tbs, const attend_block *b, atten
     }
 }
 
-/* Lines of the next page asked for while 16 channels of 16 tokens are worked on: two fifths of a page in this phase
- * (f16: 8 lines, one for each pair of channels and token blocks). */
+/* Lines of the next page asked for while 16 channels of 16 tokens are worked on: two fifths of a page in this phase. */
 enum { AHEAD_INT4 = 2, AHEAD_Q8 = 4 };
 
 /* Two octets of channels. */
@@ -128,41 +128,11 @@ VEC_INLINE void k_q8_blocks(const int n, const int tbs, const attend_block *b, c
     pg->ahead = ahead;
 }
 
-VEC_INLINE void k_f16_blocks(const int n, const int tbs, const attend_block *b, const ingot_attend_args *a, attend_page *pg) {
-    const int dim = a->k.dim;
-    const ptrdiff_t tb_halves = (ptrdiff_t)dim * 16;
-    const char *ahead = pg->ahead, *const end = pg->ahead_end;
-    for (int tb0 = 0; tb0 < 4; tb0 += tbs) {
-        const uint16_t *row = (const uint16_t *)(const void *)pg->k + tb0 * tb_halves;
-        const float *q = b->qf;
-        __m512 s[4][BLOCK_ROWS];
-        VEC_UNROLL(8) for (int r = 0; r < n; r++) VEC_UNROLL(4) for (int t = 0; t < tbs; t++) s[t][r] = _mm512_setzero_ps();
-        for (int c = 0; c < dim; c += 16) {
-            VEC_UNROLL(4) for (int j = 0; j < 16; j++) {
-                ahead = ask_ahead(ahead, end, tbs / 2);
-                __m512 k[4];
-                VEC_UNROLL(4) for (int t = 0; t < tbs; t++) k[t] = vf_halves(row + t * tb_halves + j * 16);
-                VEC_UNROLL(8) for (int r = 0; r < n; r++) {
-                    const __m512 v = _mm512_set1_ps(q[j * n + r]);
-                    VEC_UNROLL(4) for (int t = 0; t < tbs; t++) s[t][r] = _mm512_fmadd_ps(k[t], v, s[t][r]);
-                }
-            }
-            row += 256;
-            q += 16 * n;
-        }
-        VEC_UNROLL(8) for (int r = 0; r < n; r++) {
-            VEC_UNROLL(4) for (int t = 0; t < tbs; t++) _mm512_storeu_ps(pg->x + r * 64 + (tb0 + t) * 16, s[t][r]);
-        }
-    }
-    pg->ahead = ahead;
-}
-
 #define K_INT4(n, b, a, pg) k_int4_blocks(n, (n) > 4 ? 1 : (n) >= 2 ? 2 : 4, b, a, pg)
 #define K_Q8(n, b, a, pg) k_q8_blocks(n, (n) >= 4 ? 1 : (n) >= 2 ? 2 : 4, b, a, pg)
-#define K_F16(n, b, a, pg) k_f16_blocks(n, (n) > 4 ? 2 : 4, b, a, pg)
 ATTEND_INSTANCES(k_int4, K_INT4)
 ATTEND_INSTANCES(k_q8, K_Q8)
-ATTEND_INSTANCES(k_f16, K_F16)
+ATTEND_INSTANCES(k_f16, k_f16)
 
 const attend_phase ingot_attend_k_avx512[INGOT_N_CODECS][BLOCK_SIZES] = {
     [INGOT_CODEC_F16] = ATTEND_ROW(k_f16), [INGOT_CODEC_Q8_0] = ATTEND_ROW(k_q8), [INGOT_CODEC_INT4] = ATTEND_ROW(k_int4)};

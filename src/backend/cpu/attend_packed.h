@@ -1,9 +1,10 @@
-/* Attention of few rows (decode) straight on packed tiles, AVX-512. Rows run in blocks of 1, 2, 3, 4 or 8 over a page in
- * three phases, so that codecs of K and V combine freely: scores from the K tile, softmax, values from the V tile.
+/* Attention of few rows (decode) straight on packed tiles. Rows run in blocks of 1, 2, 3, 4 or 8 over a page in three
+ * phases, so that codecs of K and V combine freely: scores from the K tile, softmax, values from the V tile.
  *
- * Integer codecs: the query and the softmax weights are 16-bit numbers in two 8-bit digits, so a score or an output is two
- * integer dot products with the packed codes (relative error about 4e-5). Weights carry the token's V scale, in units of
- * the largest scale of the page. Floats with f16 tiles. Scores are in log2 units inside. */
+ * Integer codecs: the query and the softmax weights are 16-bit integers, and scores and outputs exact integer dot products
+ * of them with the packed codes. AVX-512 takes them as two 8-bit digits (vpdpbusd; relative error about 4e-5), AVX2 as
+ * pairs of s16 (vpmaddwd; 8e-5, the weights having 15 bits). Weights carry the token's V scale, in units of the largest
+ * scale of the page. Floats with f16 tiles. Scores are in log2 units inside. */
 #ifndef INGOT_CPU_ATTEND_PACKED_H
 #define INGOT_CPU_ATTEND_PACKED_H
 #include "cpu_kv.h"
@@ -13,7 +14,7 @@ enum { BLOCK_ROWS = 8, BLOCK_SIZES = 5, MAX_GROUPS = TILE_MAX_DIM / 32, PACKED_R
 /* Rows of one block: prepared queries and running state. `n` is one of the block sizes. */
 typedef struct attend_block {
     int n, row0;
-    int32_t *q;                   /* integer K: digits [dim/4 quads][high, low][n], four s8 in a dword */
+    int32_t *q;                   /* integer K: [dim/4 quads][2][n]: high and low digits, or channels 0, 2 and 1, 3 */
     int32_t *offset;              /* integer K: [group][n] -(code offset) * sum of the group's query */
     float *q_sum;                 /* int4 K: [group][n] sum of the group's query, in steps */
     float *qf;                    /* f16 K: [dim][n] query times scale in log2 units */
@@ -31,7 +32,7 @@ typedef struct attend_page {
     cpu_window window;                        /* their union */
     bool full;                                /* every row sees the whole page */
     float *x;                                 /* [n][64] scores, then weights (f16 V) */
-    uint32_t *p;                              /* integer V: [group][n][high, low][16 i], four u8 in a dword */
+    uint32_t *p;                              /* integer V: [group][n][2][16 quads of tokens]: digits or pairs */
     float factor[MAX_GROUPS][16];             /* integer V: what a dot product of the group's weights is worth, lanes as m */
     const char *ahead, *ahead_end;            /* prefetch: next byte, end of the next page's tiles */
 } attend_page;
@@ -55,11 +56,12 @@ attend_plan ingot_attend_plan(void *scratch, const ingot_kv_fmt *k, const ingot_
 /* For at most n_rows rows. */
 size_t ingot_attend_packed_scratch_bytes(const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows);
 /* At most PACKED_ROWS rows. */
+void ingot_attend_packed_avx2(const ingot_attend_args *a);
 void ingot_attend_packed_avx512(const ingot_attend_args *a);
 
-/* [codec][block size index] */
-extern const attend_phase ingot_attend_k_avx512[INGOT_N_CODECS][BLOCK_SIZES];
-extern const attend_phase ingot_attend_v_avx512[INGOT_N_CODECS][BLOCK_SIZES];
-/* [codec of V][block size index] */
-extern const attend_phase ingot_attend_p_avx512[INGOT_N_CODECS][BLOCK_SIZES];
+/* [codec of that side][block size index]; the softmax goes by the codec of V. */
+typedef struct attend_phases { const attend_phase (*k)[BLOCK_SIZES], (*p)[BLOCK_SIZES], (*v)[BLOCK_SIZES]; } attend_phases;
+extern const attend_phase ingot_attend_k_avx2[INGOT_N_CODECS][BLOCK_SIZES], ingot_attend_k_avx512[INGOT_N_CODECS][BLOCK_SIZES];
+extern const attend_phase ingot_attend_p_avx2[INGOT_N_CODECS][BLOCK_SIZES], ingot_attend_p_avx512[INGOT_N_CODECS][BLOCK_SIZES];
+extern const attend_phase ingot_attend_v_avx2[INGOT_N_CODECS][BLOCK_SIZES], ingot_attend_v_avx512[INGOT_N_CODECS][BLOCK_SIZES];
 #endif

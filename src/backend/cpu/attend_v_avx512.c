@@ -1,5 +1,6 @@
 /* Last phase of the packed attention: the rows' weights times the V tile, added to their outputs. */
 #include "attend_dot_avx512.h"
+#include "attend_f16.h"
 
 /* Lines of the next page asked for with 4 quads of tokens of 32 channels; three tenths of a page in this phase. */
 enum { AHEAD_INT4 = 3, AHEAD_Q8 = 6 };
@@ -106,34 +107,6 @@ VEC_INLINE void v_q8(const int n, attend_block *b, const ingot_attend_args *a, a
             else v_q8_unit(chunk, 2, row, p, b->o + r, c, pg->factor[g] + lane_of(r), pg);
         }
     }
-}
-
-/* Float weights [n][64] in pg->x; nv vectors of channels from c on. Only the window is read. */
-VEC_INLINE void v_f16_vectors(const int n, const int nv, attend_block *b, const ingot_attend_args *a, attend_page *pg, int c) {
-    const uint16_t *v = (const uint16_t *)(const void *)pg->v + c;
-    const int dim = a->v.dim, hi = pg->window.hi;
-    const char *ahead = pg->ahead, *const end = pg->ahead_end;
-    __m512 acc[BLOCK_ROWS][8];
-    VEC_UNROLL(8) for (int r = 0; r < n; r++) VEC_UNROLL(8) for (int k = 0; k < nv; k++) acc[r][k] = _mm512_loadu_ps(b->o[r] + c + k * 16);
-    for (int t = pg->window.lo; t < hi; t++) {
-        __m512 x[8];
-        ahead = ask_ahead(ahead, end, nv / 2);
-        VEC_UNROLL(8) for (int k = 0; k < nv; k++) x[k] = vf_halves(v + (ptrdiff_t)t * dim + k * 16);
-        VEC_UNROLL(8) for (int r = 0; r < n; r++) {
-            const __m512 p = _mm512_set1_ps(pg->x[r * 64 + t]);
-            VEC_UNROLL(8) for (int k = 0; k < nv; k++) acc[r][k] = _mm512_fmadd_ps(x[k], p, acc[r][k]);
-        }
-    }
-    VEC_UNROLL(8) for (int r = 0; r < n; r++) VEC_UNROLL(8) for (int k = 0; k < nv; k++) _mm512_storeu_ps(b->o[r] + c + k * 16, acc[r][k]);
-    pg->ahead = ahead;
-}
-
-VEC_INLINE void v_f16(const int n, attend_block *b, const ingot_attend_args *a, attend_page *pg) {
-    const int nv = n > 4 ? 2 : n > 2 ? 4 : 8;
-    int c = 0;
-    for (; c + nv * 16 <= a->v.dim; c += nv * 16) v_f16_vectors(n, nv, b, a, pg, c);
-    if (nv > 2) for (; c + 32 <= a->v.dim; c += 32) v_f16_vectors(n, 2, b, a, pg, c);
-    if (c < a->v.dim) v_f16_vectors(n, 1, b, a, pg, c);
 }
 
 ATTEND_INSTANCES(v_int4, v_int4)

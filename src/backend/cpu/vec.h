@@ -3,6 +3,7 @@
 #ifndef INGOT_CPU_VEC_H
 #define INGOT_CPU_VEC_H
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #if defined(__clang__)
@@ -41,6 +42,9 @@ typedef __m512i vi;
 VEC_INLINE vi vi_load(const void *p) { return _mm512_loadu_si512(p); }
 VEC_INLINE vi vi_set(uint32_t x) { return _mm512_set1_epi32((int)x); }
 VEC_INLINE vi vi_xor(vi a, vi b) { return _mm512_xor_si512(a, b); }
+VEC_INLINE vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
+VEC_INLINE vi vi_nearest(vf x) { return _mm512_cvtps_epi32(x); }
+VEC_INLINE int32_t vi_sum(vi a) { return _mm512_reduce_add_epi32(a); }
 /* Bits [at, at + 4) of each dword, unsigned and less 8, or as two's complement; byte at bit `at`, two's complement. */
 VEC_INLINE vf vf_nibble_u(vi v, int at) {
     return _mm512_permutexvar_ps(_mm512_srli_epi32(v, (unsigned)at), _mm512_setr_ps(-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7));
@@ -57,10 +61,9 @@ VEC_INLINE vf vf_window(vf x, vf other, int at, int lo, int hi) {
     const __mmask16 k = _mm512_cmpge_epi32_mask(i, _mm512_set1_epi32(lo)) & _mm512_cmplt_epi32_mask(i, _mm512_set1_epi32(hi));
     return _mm512_mask_blend_ps(k, other, x);
 }
-/* p * 2^n for integral n; 0 where t < -100 (nothing denormal leaves exp2). */
-VEC_INLINE vf vf_ldexp(vf p, vf n, vf t) {
-    return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(t, _mm512_set1_ps(-100.f), _CMP_GE_OQ), p, n);
-}
+/* p * 2^n for integral n <= 126; tiny results may be 0. */
+VEC_INLINE vf vf_ldexp(vf p, vf n) { return _mm512_scalef_ps(p, n); }
+VEC_INLINE bool vf_any_above(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ) != 0; }
 #else
 enum { VW = 8 };
 typedef __m256 vf;
@@ -80,6 +83,13 @@ typedef __m256i vi;
 VEC_INLINE vi vi_load(const void *p) { return _mm256_loadu_si256(p); }
 VEC_INLINE vi vi_set(uint32_t x) { return _mm256_set1_epi32((int)x); }
 VEC_INLINE vi vi_xor(vi a, vi b) { return _mm256_xor_si256(a, b); }
+VEC_INLINE vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
+VEC_INLINE vi vi_nearest(vf x) { return _mm256_cvtps_epi32(x); }
+VEC_INLINE int32_t vi_sum(vi a) {
+    __m128i s = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4e));
+    return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0xb1)));
+}
 VEC_INLINE vf vf_nibble_u(vi v, int at) {
     const __m256i n = _mm256_and_si256(_mm256_srli_epi32(v, at), _mm256_set1_epi32(15));
     return _mm256_cvtepi32_ps(_mm256_sub_epi32(n, _mm256_set1_epi32(8)));
@@ -101,14 +111,15 @@ VEC_INLINE vf vf_window(vf x, vf other, int at, int lo, int hi) {
     const __m256i in = _mm256_andnot_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(lo), i), _mm256_cmpgt_epi32(_mm256_set1_epi32(hi), i));
     return _mm256_blendv_ps(other, x, _mm256_castsi256_ps(in));
 }
-VEC_INLINE vf vf_ldexp(vf p, vf n, vf t) {
+VEC_INLINE vf vf_ldexp(vf p, vf n) {
     const __m256i e = _mm256_slli_epi32(_mm256_cvtps_epi32(_mm256_max_ps(n, _mm256_set1_ps(-101.f))), 23);
     const __m256 y = _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p), e));
-    return _mm256_and_ps(y, _mm256_cmp_ps(t, _mm256_set1_ps(-100.f), _CMP_GE_OQ));
+    return _mm256_and_ps(y, _mm256_cmp_ps(n, _mm256_set1_ps(-100.f), _CMP_GE_OQ));
 }
+VEC_INLINE bool vf_any_above(vf a, vf b) { return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_GT_OQ)) != 0; }
 #endif
 
-/* 2^t for t <= 100, relative error below 8e-8; 0 below 2^-100. Minimax polynomial of degree 6 on [-1/2, 1/2]. */
+/* 2^t for t <= 100, relative error below 8e-8; 0 below 2^-100 or so. Minimax polynomial of degree 6 on [-1/2, 1/2]. */
 VEC_INLINE vf vf_exp2(vf t) {
     const vf magic = vf_set(12582912.f);
     const vf n = vf_sub(vf_add(t, magic), magic), f = vf_sub(t, n);
@@ -119,6 +130,25 @@ VEC_INLINE vf vf_exp2(vf t) {
     p = vf_fma(p, f, vf_set(0.24022646f));
     p = vf_fma(p, f, vf_set(0.69314718f));
     p = vf_fma(p, f, vf_set(1.0f));
-    return vf_ldexp(p, n, t);
+    return vf_ldexp(p, n);
+}
+/* The same with degree 4: relative error 3e-6. */
+VEC_INLINE vf vf_exp2_short(vf t) {
+    const vf magic = vf_set(12582912.f);
+    const vf n = vf_sub(vf_add(t, magic), magic), f = vf_sub(t, n);
+    vf p = vf_set(0.0095701022f);
+    p = vf_fma(p, f, vf_set(0.055917863f));
+    p = vf_fma(p, f, vf_set(0.24024744f));
+    p = vf_fma(p, f, vf_set(0.69312179f));
+    p = vf_fma(p, f, vf_set(0.99999928f));
+    return vf_ldexp(p, n);
+}
+
+/* With this no operation meets or makes a denormal number, which costs some 150 cycles; halves are converted exactly all the
+ * same. Returns what _mm_setcsr is to restore. */
+VEC_INLINE unsigned vec_denormals_off(void) {
+    const unsigned csr = _mm_getcsr();
+    _mm_setcsr(csr | 0x8040u);
+    return csr;
 }
 #endif

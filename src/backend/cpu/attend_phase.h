@@ -1,0 +1,29 @@
+/* What the phases of the packed attention have in common. For files compiled for one instruction set. */
+#ifndef INGOT_CPU_ATTEND_PHASE_H
+#define INGOT_CPU_ATTEND_PHASE_H
+#include "attend_packed.h"
+#include "vec.h"
+
+/* Asks for the next n lines of the page ahead and returns where to go on. Spread over all phases, so that the memory never
+ * idles during one. Into L2 only: measured faster than into L1 (1.20 against 1.27 times the streaming read). */
+VEC_INLINE const char *ask_ahead(const char *p, const char *end, const int n) {
+    if (p >= end) return p;
+    VEC_UNROLL(16) for (int i = 0; i < n; i++) _mm_prefetch(p + i * 64, _MM_HINT_T1);
+    return p + n * 64;
+}
+
+/* The largest of 8 halves, at least 0, as a float in lane 0. */
+VEC_INLINE __m128 largest_of_8(__m128i x) {
+    const __m128i ones = _mm_set1_epi16(-1), least = _mm_minpos_epu16(_mm_xor_si128(_mm_max_epi16(x, _mm_setzero_si128()), ones));
+    return _mm_cvtph_ps(_mm_andnot_si128(least, _mm_cvtsi32_si128(0xffff)));
+}
+
+/* The five instances of a phase body. */
+#define ATTEND_INSTANCES(name, body)                                                                     \
+    static void name##_1(attend_block *b, const ingot_attend_args *a, attend_page *pg) { body(1, b, a, pg); } \
+    static void name##_2(attend_block *b, const ingot_attend_args *a, attend_page *pg) { body(2, b, a, pg); } \
+    static void name##_3(attend_block *b, const ingot_attend_args *a, attend_page *pg) { body(3, b, a, pg); } \
+    static void name##_4(attend_block *b, const ingot_attend_args *a, attend_page *pg) { body(4, b, a, pg); } \
+    static void name##_8(attend_block *b, const ingot_attend_args *a, attend_page *pg) { body(8, b, a, pg); }
+#define ATTEND_ROW(name) {name##_1, name##_2, name##_3, name##_4, name##_8}
+#endif
