@@ -9,7 +9,7 @@
 enum { PANEL_IN = 256, PANEL_ROWS = 2 * VW, PANEL_GROUPS = PANEL_ROWS / LIN_ROWS };
 
 /* Inputs [k0, k0 + n) of a group into columns [column, +16) of the panel. */
-VEC_INLINE void panel_group(const lin_format f, const ingot_weight *w, int g, int k0, int n, float *panel) {
+LIN_KERNEL void panel_group(const lin_format f, const ingot_weight *w, int g, int k0, int n, float *panel) {
     const uint8_t *group = w->data + (size_t)g * w->group_bytes, *scales = group + w->scales_at;
     const vi table = lin_load_table(f, w), byte = vi_set(255);
     const int halves = LIN_RUN / f.part;
@@ -18,11 +18,11 @@ VEC_INLINE void panel_group(const lin_format f, const ingot_weight *w, int g, in
             float *out = panel + (ptrdiff_t)(i * LIN_RUN - k0) * PANEL_ROWS + part * VW;
             vi c[8];
             lin_unpack(f.code, group + (size_t)i * lin_code_bytes(f.code), part, table, c);
-            VEC_UNROLL(2) for (int h = 0; h < halves; h++) {
+            LIN_UNROLL(2) for (int h = 0; h < halves; h++) {
                 vf a, b;
                 lin_scales(f, scales, i, h, part, &a, &b);
-                VEC_UNROLL(8) for (int j = h * (8 / halves); j < (h + 1) * (8 / halves); j++) {
-                    VEC_UNROLL(4) for (int s = 0; s < 4; s++) {
+                LIN_UNROLL(8) for (int j = h * (8 / halves); j < (h + 1) * (8 / halves); j++) {
+                    LIN_UNROLL(4) for (int s = 0; s < 4; s++) {
                         float *to = out + (4 * j + s) * PANEL_ROWS;
                         if (lin_signed(f.code)) vf_store(to, vf_mul(vf_byte_s(c[j], 8 * s), a));
                         else vf_store(to, vf_fma(vi_to_float(vi_and(vi_right(c[j], 8 * s), byte)), a, b));
@@ -80,25 +80,25 @@ static void panel_fill(const ingot_weight *w, int g, int k0, int n, float *panel
 typedef struct panel_rows { int lanes[2], row; bool first; } panel_rows;
 
 /* y[t] (+)= panel . x[t] for n tokens (a constant). */
-VEC_INLINE void tile_float(const int n, const float *panel, int n_in, const float *x, ptrdiff_t x_stride, const ingot_linear_out *o, int t0, panel_rows p) {
+LIN_KERNEL void tile_float(const int n, const float *panel, int n_in, const float *x, ptrdiff_t x_stride, const ingot_linear_out *o, int t0, panel_rows p) {
     vf sum[LIN_FLOAT_TILE][2];
     float *y = o->y + t0 * o->y_stride + p.row;
-    VEC_UNROLL(12) for (int t = 0; t < n; t++) {
-        VEC_UNROLL(2) for (int v = 0; v < 2; v++) {
+    LIN_UNROLL(12) for (int t = 0; t < n; t++) {
+        LIN_UNROLL(2) for (int v = 0; v < 2; v++) {
             const float *start = p.first ? o->bias ? o->bias + p.row + v * VW : NULL : y + t * o->y_stride + v * VW;
             sum[t][v] = start ? lin_load(start, p.lanes[v]) : vf_zero();
         }
     }
     for (int k = 0; k < n_in; k++) {
         const vf w0 = vf_load(panel + k * PANEL_ROWS), w1 = vf_load(panel + k * PANEL_ROWS + VW);
-        VEC_UNROLL(12) for (int t = 0; t < n; t++) {
+        LIN_UNROLL(12) for (int t = 0; t < n; t++) {
             const vf b = vf_set(x[t * x_stride + k]);
             sum[t][0] = vf_fma(w0, b, sum[t][0]);
             sum[t][1] = vf_fma(w1, b, sum[t][1]);
         }
     }
-    VEC_UNROLL(12) for (int t = 0; t < n; t++) {
-        VEC_UNROLL(2) for (int v = 0; v < 2; v++) lin_store(y + t * o->y_stride + v * VW, sum[t][v], p.lanes[v]);
+    LIN_UNROLL(12) for (int t = 0; t < n; t++) {
+        LIN_UNROLL(2) for (int v = 0; v < 2; v++) lin_store(y + t * o->y_stride + v * VW, sum[t][v], p.lanes[v]);
     }
 }
 
@@ -120,7 +120,7 @@ static void row_dot(const ingot_linear_out *o, int row, const float *x, ptrdiff_
             vf s[4] = {vf_zero(), vf_zero(), vf_zero(), vf_zero()};
             int k = 0;
             for (; k + 4 * VW <= n; k += 4 * VW) {
-                VEC_UNROLL(4) for (int v = 0; v < 4; v++) s[v] = vf_fma(vf_load(w + k + v * VW), vf_load(xt + k + v * VW), s[v]);
+                LIN_UNROLL(4) for (int v = 0; v < 4; v++) s[v] = vf_fma(vf_load(w + k + v * VW), vf_load(xt + k + v * VW), s[v]);
             }
             float rest = 0;
             for (; k < n; k++) rest += w[k] * xt[k];

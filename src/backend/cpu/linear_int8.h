@@ -63,31 +63,31 @@ static void quantize(const lin_acts *acts, const float *x, ptrdiff_t x_stride, i
 }
 
 /* n tokens (a constant) times the 16 rows of a group; lanes of `part` into y[n]. */
-VEC_INLINE void tile_part(const lin_format f, const int n, const ingot_weight *w, const uint8_t *group, int part, const int8_t *q, const float *meta, vf *y) {
+LIN_KERNEL void tile_part(const lin_format f, const int n, const ingot_weight *w, const uint8_t *group, int part, const int8_t *q, const float *meta, vf *y) {
     const uint8_t *scales = group + w->scales_at;
     const vi table = lin_load_table(f, w);
     const int n_runs = w->n_in / LIN_RUN, halves = LIN_RUN / f.part;
     vf sum[16];
-    VEC_UNROLL(16) for (int t = 0; t < n; t++) sum[t] = vf_zero();
+    LIN_UNROLL(16) for (int t = 0; t < n; t++) sum[t] = vf_zero();
     for (int i = 0; i < n_runs; i++, group += lin_code_bytes(f.code), q += n * LIN_RUN, meta += n * 4) {
         vi c[8];
         if (n <= 4 && part == 0) lin_fetch(f.code, group + LIN_AHEAD);
         lin_unpack(f.code, group, part, table, c);
-        VEC_UNROLL(2) for (int h = 0; h < halves; h++) {
+        LIN_UNROLL(2) for (int h = 0; h < halves; h++) {
             vf a, b;
             lin_scales(f, scales, i, h, part, &a, &b);
             const float *sums = meta + (halves == 1 ? 3 : 1 + h) * n;
-            VEC_UNROLL(16) for (int t = 0; t < n; t++) {
+            LIN_UNROLL(16) for (int t = 0; t < n; t++) {
                 const vi dot = lin_dot(f.code, c, q + t * LIN_RUN, h * (8 / halves), (h + 1) * (8 / halves));
                 sum[t] = vf_fma(vi_to_float(dot), vf_mul(a, vf_set(meta[t])), sum[t]);
                 if (!lin_signed(f.code)) sum[t] = vf_fma(b, vf_set(sums[t]), sum[t]);
             }
         }
     }
-    VEC_UNROLL(16) for (int t = 0; t < n; t++) y[t] = sum[t];
+    LIN_UNROLL(16) for (int t = 0; t < n; t++) y[t] = sum[t];
 }
 
-VEC_INLINE void tile_group(const lin_format f, const int n, const ingot_linear_out *o, const lin_acts *acts, int g, int t0) {
+LIN_KERNEL void tile_group(const lin_format f, const int n, const ingot_linear_out *o, const lin_acts *acts, int g, int t0) {
     const ingot_weight *w = o->w;
     const uint8_t *group = w->data + (size_t)g * w->group_bytes;
     for (int part = 0; part < LIN_PARTS; part++) {
@@ -95,7 +95,7 @@ VEC_INLINE void tile_group(const lin_format f, const int n, const ingot_linear_o
         vf y[16];
         tile_part(f, n, w, group, part, acts->q + (ptrdiff_t)t0 * acts->n_in, acts->meta + (ptrdiff_t)t0 * acts->n_runs * 4, y);
         const vf bias = o->bias ? lin_load(o->bias + row, lanes) : vf_zero();
-        VEC_UNROLL(16) for (int t = 0; t < n; t++) lin_store(o->y + (t0 + t) * o->y_stride + row, vf_add(y[t], bias), lanes);
+        LIN_UNROLL(16) for (int t = 0; t < n; t++) lin_store(o->y + (t0 + t) * o->y_stride + row, vf_add(y[t], bias), lanes);
     }
 }
 

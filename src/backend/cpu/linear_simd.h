@@ -6,6 +6,23 @@
 #include "vec.h"
 #include <string.h>
 
+/* Kernels are functions of constants (format, tokens of a tile), expanded and unrolled for each. The address sanitizer makes a compiler need
+ * minutes for that, so its builds run one body for all, with the same statements. */
+#if defined(__SANITIZE_ADDRESS__)
+#define LIN_ONE_BODY 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LIN_ONE_BODY 1
+#endif
+#endif
+#if defined(LIN_ONE_BODY)
+#define LIN_KERNEL static __attribute__((noinline))
+#define LIN_UNROLL(n)
+#else
+#define LIN_KERNEL VEC_INLINE
+#define LIN_UNROLL(n) VEC_UNROLL(n)
+#endif
+
 VEC_INLINE uint32_t lin_dword(const int8_t *p) {
     uint32_t v;
     memcpy(&v, p, 4);
@@ -32,10 +49,10 @@ VEC_INLINE vf vf_load_part(const float *p, int n) { return _mm512_maskz_loadu_ps
 VEC_INLINE int lin_signed(int code) { return (void)code, 0; }
 
 /* Sum over vectors [j0, j1) of codes times activations; q holds 32 of them. */
-VEC_INLINE vi lin_dot(const int code, const vi *w, const int8_t *q, const int j0, const int j1) {
+LIN_KERNEL vi lin_dot(const int code, const vi *w, const int8_t *q, const int j0, const int j1) {
     (void)code;
     vi acc = _mm512_setzero_si512();
-    VEC_UNROLL(8) for (int j = j0; j < j1; j++) acc = _mm512_dpbusd_epi32(acc, w[j], vi_set(lin_dword(q + 4 * j)));
+    LIN_UNROLL(8) for (int j = j0; j < j1; j++) acc = _mm512_dpbusd_epi32(acc, w[j], vi_set(lin_dword(q + 4 * j)));
     return acc;
 }
 #else
@@ -59,13 +76,13 @@ VEC_INLINE int lin_signed(int code) { return code == LIN_C8 || code == LIN_C4_TA
 
 /* Products of pairs fit 16 bits: 255 would not (signed codes: at most 128 * 127 * 2). So many vectors may be added before widening:
  * 15 * 127 * 2 * 8, 31 * 127 * 2 * 4 and 63 * 127 * 2 * 2 are below 2^15. */
-VEC_INLINE vi lin_dot(const int code, const vi *w, const int8_t *q, const int j0, const int j1) {
+LIN_KERNEL vi lin_dot(const int code, const vi *w, const int8_t *q, const int j0, const int j1) {
     const int most = lin_signed(code) ? 1 : code == LIN_C6 ? 2 : code == LIN_C5 ? 4 : 8;
     vi acc = _mm256_setzero_si256();
-    VEC_UNROLL(8) for (int j = j0; j < j1; j += most) {
+    LIN_UNROLL(8) for (int j = j0; j < j1; j += most) {
         vi pairs = _mm256_setzero_si256();
         const int end = j + most < j1 ? j + most : j1;
-        VEC_UNROLL(8) for (int i = j; i < end; i++) {
+        LIN_UNROLL(8) for (int i = j; i < end; i++) {
             const vi x = vi_set(lin_dword(q + 4 * i));
             const vi p = lin_signed(code) ? _mm256_maddubs_epi16(_mm256_abs_epi8(w[i]), _mm256_sign_epi8(x, w[i])) : _mm256_maddubs_epi16(w[i], x);
             pairs = i == j ? p : _mm256_add_epi16(pairs, p);
@@ -81,26 +98,26 @@ VEC_INLINE vi lin_dot(const int code, const vi *w, const int8_t *q, const int j0
 enum { LIN_PARTS = LIN_ROWS / VW };
 
 /* The 8 vectors of a run of codes for lanes of `part`. */
-VEC_INLINE void lin_unpack(const int code, const uint8_t *at, int part, vi table, vi *w) {
+LIN_KERNEL void lin_unpack(const int code, const uint8_t *at, int part, vi table, vi *w) {
     const uint8_t *p = at + part * VW * 4;
     const vi low = vi_set(0x0f0f0f0fu);
     if (code == LIN_C8) {
-        VEC_UNROLL(8) for (int j = 0; j < 8; j++) w[j] = lin_signed(code) ? vi_xor(vi_load(p + j * 64), vi_set(0x80808080u)) : vi_load(p + j * 64);
+        LIN_UNROLL(8) for (int j = 0; j < 8; j++) w[j] = lin_signed(code) ? vi_xor(vi_load(p + j * 64), vi_set(0x80808080u)) : vi_load(p + j * 64);
         return;
     }
-    VEC_UNROLL(4) for (int j = 0; j < 4; j++) {
+    LIN_UNROLL(4) for (int j = 0; j < 4; j++) {
         const vi v = vi_load(p + j * 64);
         w[j] = vi_and(v, low);
         w[j + 4] = vi_and(vi_right(v, 4), low);
     }
     if (code == LIN_C4_TABLE) {
-        VEC_UNROLL(8) for (int j = 0; j < 8; j++) w[j] = vi_lookup(table, w[j]);
+        LIN_UNROLL(8) for (int j = 0; j < 8; j++) w[j] = vi_lookup(table, w[j]);
     } else if (code == LIN_C5) {
         const vi bits = vi_load(p + 256), fifth = vi_set(0x10101010u);
-        VEC_UNROLL(8) for (int j = 0; j < 8; j++) w[j] = vi_or_and(w[j], j < 4 ? vi_left(bits, 4 - j) : vi_right(bits, j - 4), fifth);
+        LIN_UNROLL(8) for (int j = 0; j < 8; j++) w[j] = vi_or_and(w[j], j < 4 ? vi_left(bits, 4 - j) : vi_right(bits, j - 4), fifth);
     } else if (code == LIN_C6) {
         const vi high = vi_set(0x30303030u);
-        VEC_UNROLL(8) for (int j = 0; j < 8; j++) {
+        LIN_UNROLL(8) for (int j = 0; j < 8; j++) {
             const vi bits = vi_load(p + 256 + (j / 4) * 64);
             w[j] = vi_or_and(w[j], j % 4 < 2 ? vi_left(bits, 4 - 2 * (j % 4)) : vi_right(bits, 2 * (j % 4) - 4), high);
         }
@@ -110,12 +127,12 @@ VEC_INLINE void lin_unpack(const int code, const uint8_t *at, int part, vi table
 /* With few tokens the weights come from memory: bytes to ask for ahead of their use (into the next group, whatever lies there),
  * best of 1 to 8 KB by measurement: 8 to 12 % faster than without for one token, 15 to 20 % for four. */
 enum { LIN_AHEAD = 4096 };
-VEC_INLINE void lin_fetch(const int code, const uint8_t *at) {
-    VEC_UNROLL(8) for (size_t i = 0; i < lin_code_bytes(code); i += 64) _mm_prefetch((const char *)at + i, _MM_HINT_T0);
+LIN_KERNEL void lin_fetch(const int code, const uint8_t *at) {
+    LIN_UNROLL(8) for (size_t i = 0; i < lin_code_bytes(code); i += 64) _mm_prefetch((const char *)at + i, _MM_HINT_T0);
 }
 
 /* w = a * code + b for half h (formats with parts of 16) of run i; b is 0 where codes are signed. */
-VEC_INLINE void lin_scales(const lin_format f, const uint8_t *plane, int i, const int h, int part, vf *a, vf *b) {
+LIN_KERNEL void lin_scales(const lin_format f, const uint8_t *plane, int i, const int h, int part, vf *a, vf *b) {
     const int lane = part * VW;
     const vf zero = vf_set((float)f.zero);
     if (f.scale == LIN_D || f.scale == LIN_DM || f.scale == LIN_E) {
