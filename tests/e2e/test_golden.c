@@ -1,14 +1,14 @@
 /* The engine against the float32 reference of both test models.
  *
  * Tolerances. With float activations the engine differs from the reference by the rounding of keys and values to f16 (relative
- * 2^-11) and by the order of float sums; a wrong norm epsilon, RoPE base or scale costs 0.01 nats and more. Means over
- * hundreds of tokens must agree within NLL_FLOAT, single log-probabilities of probable tokens within LOGPROB_FLOAT (the figures themselves
- * are rounded to 1e-5 and 1e-4). Int8 activations move a row by a divergence of 0.003 to 0.005 (measured on llama.cpp, which quantises
- * the same way, against the same reference): its window means moved by up to 0.013. */
+ * 2^-11) and by the order of float sums: measured 0.00015 nats at most on window means and 0.0026 on single log-probabilities (the
+ * figures are rounded to 1e-5 and 1e-4). The limits are three to four times that; a wrong norm epsilon, RoPE base or scale
+ * costs 0.01 nats and more. Int8 activations move a row by a divergence of 0.002 to 0.003 (llama.cpp, which quantises the same way:
+ * 0.003 to 0.005) and window means by up to 0.008 (llama.cpp: 0.013). */
 #include "reference.h"
 
-#define NLL_FLOAT 0.001
-#define LOGPROB_FLOAT 0.02
+#define NLL_FLOAT 0.0005
+#define LOGPROB_FLOAT 0.01
 #define NLL_INT8 0.02
 #define LOGPROB_INT8 0.5
 
