@@ -66,7 +66,7 @@ build_release() { cmake --preset release && cmake --build build -j "$jobs"; }
 no_warnings() { ! grep -n 'warning:' "$logs/build-release.log"; }
 
 runner_tells_outcomes_apart() {
-    build/ingot-selftest --timeout 1 | grep -v '^  ' | sed 's/ ([0-9.]* s)$//' | diff - tests/selftest/expected.txt
+    { build/ingot-selftest --timeout 1 || true; } | grep -v '^  ' | sed 's/ ([0-9.]* s)$//' | diff - tests/selftest/expected.txt
 }
 
 run_fuzz() { # $1 target
@@ -99,7 +99,8 @@ echo "==> tests in C"
 many "tests in C" build/ingot-tests
 # The case tables of kernels go through all levels by themselves; this runs on the lower ones what is above the kernels.
 for level in $(build/ingot-tests --levels | sed '$d'); do
-    many "tests in C at level $level" build/ingot-tests --level "$level" -f cache/ -f model/ -f engine/
+    many "tests in C at level $level" build/ingot-tests --level "$level" -f cache/ -f model/ -f engine/ \
+        -x "resident bytes" # counts memory: slow in plain C, and the same at each level
 done
 
 echo "==> tests of the program"

@@ -31,7 +31,7 @@ static size_t open_end(const text_stream *s) {
 }
 
 static bool settle(text_stream *s) {
-    size_t at;
+    size_t at = 0;
     if (!s->held.n) return false;
     if (find_stop(s, &at)) {
         release(s, at);
