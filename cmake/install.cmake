@@ -1,5 +1,4 @@
 # Installed: public headers, both libraries, the program, pkg-config files, the CMake package.
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ingot)

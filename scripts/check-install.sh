@@ -22,13 +22,16 @@ check() {
 }
 
 prefix=$work/prefix
-PKG_CONFIG_PATH=$(printf '%s\n' lib lib64 "lib/$(cc -dumpmachine)" | sed "s|.*|$prefix/&/pkgconfig|" | paste -sd : -)
+places=$(printf '%s\n' lib lib64 "lib/$(cc -dumpmachine)") # where systems put libraries below a prefix
+library_path=$(printf '%s\n' "$places" | sed "s|^|$prefix/|" | paste -sd : -)
+PKG_CONFIG_PATH=$(printf '%s\n' "$places" | sed "s|.*|$prefix/&/pkgconfig|" | paste -sd : -)
 export PKG_CONFIG_PATH
 want='ingot [0-9.]*: -8.0 7.0'
 
 with_pkg_config() { # $1 program source, $2 package, $3 expected output
     # shellcheck disable=SC2046
-    cc -std=c11 "tests/link/$1" -o "$work/$2" $(pkg-config --cflags --libs "$2") && "$work/$2" | tee "$work/out" && grep -q "$3" "$work/out"
+    cc -std=c11 "tests/link/$1" -o "$work/$2" $(pkg-config --cflags --libs "$2") &&
+        LD_LIBRARY_PATH=$library_path "$work/$2" | tee "$work/out" && grep -q "$3" "$work/out"
 }
 with_find_package() {
     cmake -S tests/link -B "$work/link" -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$work/link" &&
