@@ -13,6 +13,7 @@ typedef struct ingot_eval_config {
     int first_window;
     ingot_plan plan;
     ingot_activations activations;
+    int n_batch;   /* tokens of one forward pass; 0 = the engine's default */
     ingot_progress progress; /* NULL allowed */
     void *progress_user;
 } ingot_eval_config;

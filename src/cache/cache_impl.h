@@ -110,8 +110,9 @@ static inline int div_up(int a, int b) { return (a + b - 1) / b; }
 /* --- cache_pages.c --- */
 /* End of the pages that hold packed positions below `packed_end`. */
 int ingot_cache_hi_page(const ingot_cache *c, int packed_end);
-/* First page that a query at position `n_tokens` and later ones need in group g (not above hi_page). */
-int ingot_cache_needed_page(const ingot_cache *c, int g, int n_tokens, int hi_page);
+/* First page that group g needs once n_tokens are held and those below packed_end are packed: for queries at position n_tokens and
+ * later, and the page that the next token to be packed goes into (an exact window may be longer than the sliding one). */
+int ingot_cache_needed_page(const ingot_cache *c, int g, int n_tokens, int packed_end);
 int32_t *ingot_cache_page_entry(const ingot_cache *c, int g, int seq, int page);
 void ingot_cache_pages_take(ingot_cache *c, int g, int seq, int from, int to);
 void ingot_cache_pages_drop(ingot_cache *c, int g, int seq, int from, int to);

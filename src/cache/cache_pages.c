@@ -7,10 +7,10 @@ int ingot_cache_hi_page(const ingot_cache *c, int packed_end) {
     return packed_end > c->n_sinks ? div_up(packed_end, PAGE) : first;
 }
 
-int ingot_cache_needed_page(const ingot_cache *c, int g, int n_tokens, int hi_page) {
+int ingot_cache_needed_page(const ingot_cache *c, int g, int n_tokens, int packed_end) {
     const int first = c->n_sinks / PAGE, sliding = c->groups[g].sliding;
     if (!sliding || n_tokens < sliding) return first;
-    return min_int(max_int((n_tokens - sliding + 1) / PAGE, first), hi_page);
+    return max_int(min_int((n_tokens - sliding + 1) / PAGE, packed_end / PAGE), first);
 }
 
 int32_t *ingot_cache_page_entry(const ingot_cache *c, int g, int seq, int page) {

@@ -47,9 +47,9 @@ int ingot_cache_seq_tokens(const ingot_cache *c, int seq) {
 static ingot_status check_prefix(const ingot_cache *c, int seq, int n) {
     const cache_seq *s = &c->seqs[seq];
     if (n < 0 || n > s->n_tokens) return ingot_fail(INGOT_E_INVALID, "the first %d tokens of a sequence that holds %d", n, s->n_tokens);
-    const int hi = ingot_cache_hi_page(c, min_int(n, s->packed_end));
+    const int packed_end = min_int(n, s->packed_end), hi = ingot_cache_hi_page(c, packed_end);
     for (int g = 0; n && g < c->n_groups; g++)
-        if (ingot_cache_needed_page(c, g, n, hi) < min_int(s->lo_page[g], hi))
+        if (ingot_cache_needed_page(c, g, n, packed_end) < min_int(s->lo_page[g], hi))
             return ingot_fail(INGOT_E_INVALID, "the first %d of %d tokens: layers with a sliding window of %d have dropped what position %d needs",
                               n, s->n_tokens, c->groups[g].sliding, n);
     return INGOT_OK;

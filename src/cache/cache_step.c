@@ -140,7 +140,7 @@ void ingot_cache_step_end(ingot_cache *c) {
         seq->n_tokens = s->first + s->n;
         seq->packed_end = s->packed_to;
         for (int g = 0; g < c->n_groups; g++) {
-            const int page = ingot_cache_needed_page(c, g, seq->n_tokens, ingot_cache_hi_page(c, seq->packed_end));
+            const int page = ingot_cache_needed_page(c, g, seq->n_tokens, seq->packed_end);
             if (page <= seq->lo_page[g]) continue;
             ingot_cache_pages_drop(c, g, s->seq, seq->lo_page[g], page);
             seq->lo_page[g] = page;

@@ -48,7 +48,8 @@ static void score_row(void *user, int i) {
 }
 
 static ingot_status open_track(track *t, evaluation *ev, const ingot_plan *plan) {
-    const ingot_engine_config config = {.plan = *plan, .n_ctx = ev->config->n_ctx, .max_sessions = 1, .activations = ev->config->activations};
+    const ingot_engine_config config = {.plan = *plan, .n_ctx = ev->config->n_ctx, .max_sessions = 1,
+                                         .n_batch = ev->config->n_batch, .activations = ev->config->activations};
     INGOT_TRY(ingot_engine_create(&t->engine, ev->model, &config));
     INGOT_TRY(ingot_session_create(&t->session, t->engine));
     t->batch = ingot_alloc_array((size_t)ingot_engine_n_batch(t->engine), sizeof *t->batch, INGOT_MEM_SCRATCH);

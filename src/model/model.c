@@ -3,6 +3,7 @@
 #include "../base/alloc.h"
 #include "../base/checked.h"
 #include "../base/error.h"
+#include "../gguf/gguf_cursor.h"
 #include "../gguf/wtype.h"
 #include "model_build.h"
 #include "model_weights.h"
@@ -50,11 +51,11 @@ static ingot_status list_file_types(ingot_model *m) {
 }
 
 static ingot_status unknown_architecture(const char *name) {
-    char known[256] = "";
+    char known[256] = "", shown[64];
     size_t at = 0;
     for (int i = 0; i < ingot_arch_count() && at < sizeof known; i++)
         at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", i ? ", " : "", ingot_arch_at(i)->name);
-    return ingot_fail(INGOT_E_UNSUPPORTED, "the model's architecture is \"%s\", known are: %s", name, known);
+    return ingot_fail(INGOT_E_UNSUPPORTED, "the model's architecture is \"%s\", known are: %s", gguf_printable(shown, sizeof shown, (ingot_str){name, strlen(name)}), known);
 }
 
 static ingot_status build_architecture(ingot_model *m) {

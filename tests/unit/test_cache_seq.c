@@ -159,6 +159,27 @@ TEST("cache/a sliding layer refuses to go back to what it dropped") {
     done(f);
 }
 
+TEST("cache/an exact window longer than the sliding one keeps the page that is being packed") {
+    cache_case spec = {.layers = {shape_of(2, 1, 64, 64, 0), shape_of(2, 1, 64, 64, 97)}, .n_layers = 2, .kv = "int4", .window = 130};
+    fixture *f = open_fixture(&spec);
+    ingot_cache_memory before, after;
+    ingot_cache_memory_get(f->cache, &before);
+    const int a = open_seq(f);
+    fixture_feed(f, a, 1, 166); /* 36 are packed, and a query at 166 sees none of them in the sliding layer */
+    const int b = open_seq(f);
+    fixture_feed(f, b, 2, 140);
+    int child;
+    CHECK_OK(ingot_cache_seq_fork(f->cache, &child, b, 140));
+    fixture_feed(f, a, 1, 60); /* goes on in its own page, whoever else shares one */
+    check_last(f, a, 60, 0);
+    ingot_cache_seq_close(f->cache, a);
+    ingot_cache_seq_close(f->cache, b);
+    ingot_cache_seq_close(f->cache, child);
+    ingot_cache_memory_get(f->cache, &after);
+    CHECK_INT(after.resident_bytes, before.resident_bytes);
+    done(f);
+}
+
 TEST("cache/a cancelled step leaves no trace") {
     fixture *f = open_fixture(&two_layers), *plain = open_fixture(&two_layers);
     const int a = open_seq(f), u = open_seq(plain);

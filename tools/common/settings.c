@@ -20,7 +20,9 @@ GROUP(settings_model, "Model", TEXT('m', "model", model, "FILE", "the model, a G
 
 GROUP(settings_compute, "Computing",
       INT('t', "threads", threads, 0, 1024, "threads; 0: one per core"),
-      TEXT(0, "device", device, "NAME", "cpu (fastest code for this machine) or ref (scalar reference)"),
+      TEXT(0, "device", device, "NAME", "cpu (fastest code for this machine) or ref (scalar reference)"));
+
+GROUP(settings_passes, "Forward passes",
       INT('b', "batch-size", n_batch, 1, 16384, "tokens of the prompt that are computed at once"),
       WORD(0, "activations", activations, "int8|float", "activations of matrix products: 8 bits (faster) or float (more exact)"));
 

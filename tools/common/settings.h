@@ -31,7 +31,7 @@ typedef struct settings {
 /* The defaults of all commands; a command may then set its own. */
 void settings_defaults(settings *s);
 
-extern const option_group settings_model, settings_vocabulary, settings_compute, settings_cache, settings_prompt, settings_text,
+extern const option_group settings_model, settings_vocabulary, settings_compute, settings_passes, settings_cache, settings_prompt, settings_text,
     settings_answer, settings_system, settings_sampling, settings_eval, settings_context, settings_json, settings_quiet;
 
 /* The plan that the cache options name; on failure prints why and gives false (wrong use). */

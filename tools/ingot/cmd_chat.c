@@ -196,7 +196,7 @@ static int run_chat(const settings *s) {
 }
 
 static const option_group *const groups[] = {&settings_model, &settings_system,  &settings_answer, &settings_sampling, &settings_context,
-                                             &settings_cache, &settings_compute, &settings_quiet,  NULL};
+                                             &settings_cache, &settings_compute, &settings_passes, &settings_quiet,  NULL};
 
 const command command_chat = {
     .name = "chat", .summary = "Talk with a model; the conversation stays in the cache", .synopsis = "-m MODEL [options]",

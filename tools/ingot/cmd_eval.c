@@ -57,7 +57,7 @@ static int print_text(const settings *s, const char *method, const ingot_eval_re
 
 static int evaluate(const settings *s, setup *u, const ingot_plan *plan, const int32_t *ids, size_t n, bool kld) {
     u->progress = progress_start(s->quiet);
-    const ingot_eval_config config = {.n_ctx = s->n_ctx, .n_windows = s->n_windows, .plan = *plan,
+    const ingot_eval_config config = {.n_ctx = s->n_ctx, .n_windows = s->n_windows, .n_batch = s->n_batch, .plan = *plan,
                                       .activations = (ingot_activations)s->activations,
                                       .progress = progress_callback, .progress_user = &u->progress};
     ingot_eval_result r;
@@ -101,7 +101,7 @@ static void defaults(settings *s) {
 }
 
 static const option_group *const groups[] = {&settings_model, &settings_text,  &settings_eval, &settings_cache,
-                                             &settings_compute, &settings_json, &settings_quiet, NULL};
+                                             &settings_compute, &settings_passes, &settings_json, &settings_quiet, NULL};
 
 const command command_eval = {
     .name = "eval", .summary = "Measure what a cache costs: perplexity (ppl), or KL divergence from the f16 cache (kld)",

@@ -144,7 +144,7 @@ static int run_run(const settings *s) {
 }
 
 static const option_group *const groups[] = {&settings_model,   &settings_prompt,  &settings_system, &settings_answer, &settings_sampling, &settings_context,
-                                             &settings_cache, &settings_compute, &settings_json, &settings_quiet, NULL};
+                                             &settings_cache, &settings_compute, &settings_passes, &settings_json, &settings_quiet, NULL};
 
 const command command_run = {
     .name = "run", .summary = "Answer one prompt", .synopsis = "-m MODEL [-p TEXT | -f FILE] [options]",
