@@ -109,6 +109,13 @@ def test_wrong_shapes_and_values_are_refused():
         check(r.code == 1 and r.err.startswith("ingot: ") and r.err.count("\n") == 1, r, name)
 
 
+def test_weights_that_are_not_numbers_are_an_error():
+    """The model's last norm, all ones, gets a NaN: the answer would be empty, and is an error instead."""
+    file = path("nan.gguf", edited(struct.pack("<64f", *[1.0] * 64), struct.pack("<64f", float("nan"), *[1.0] * 63)))
+    for extra in ((), ("--ignore-eos",)):
+        refused(1, "run", "-p", "x", "-n", "4", "-q", "-m", file, *extra, has="not finite")
+
+
 def test_random_damage_never_crashes():
     """One changed byte in the metadata: any outcome but a crash, a hang or several lines."""
     whole = bytearray(tiny_bytes())
