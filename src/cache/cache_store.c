@@ -1,7 +1,7 @@
 /* Phase 1 of a layer: new keys and values are checked and stored, queries are transformed. After attention: the ring takes the
  * newest tokens over from the batch's exact tiles. */
 #include "cache_impl.h"
-#include "../base/half.h"
+#include "../base/finite.h"
 #include <string.h>
 
 enum { QUERY_TOKENS = 16 };
@@ -21,16 +21,10 @@ static void note_bad(const layer_job *j, int row, int head, int side) {
     atomic_store(&j->c->bad_layer, (int)(j->l - j->c->layers));
 }
 
-static bool all_finite(const float *x, int n) {
-    uint32_t bad = 0;
-    for (int i = 0; i < n; i++) bad |= (ingot_f32_bits(x[i]) & 0x7f800000u) == 0x7f800000u;
-    return !bad;
-}
-
 /* Whether the new rows [from, to) are finite; the first that is not is noted. */
 static bool check_rows(const layer_job *j, const segment *s, int side, int head, int from, int to) {
     for (int p = from; p < to; p++)
-        if (!all_finite(input_row(j, s, side, head, p), dim_of(j, side))) {
+        if (!ingot_all_finite(input_row(j, s, side, head, p), dim_of(j, side))) {
             note_bad(j, batch_row(j, s, p - s->first), head, side);
             return false;
         }

@@ -2,6 +2,7 @@
 #include "engine.h"
 #include "../base/alloc.h"
 #include "../base/error.h"
+#include "../base/finite.h"
 #include "../cache/cache_team.h"
 #include "executor.h"
 #include "schedule.h"
@@ -143,25 +144,13 @@ ingot_status ingot_engine_forward(ingot_engine *e, const ingot_batch_token *batc
     return logits && n_wanted ? ingot_engine_logits(e, 0, n_wanted, logits) : INGOT_OK;
 }
 
-/* Sums of x * 0 are NaN as soon as one is not finite; without a branch, so that the loop runs at memory speed. */
-static bool all_finite(const float *x, int n) {
-    float lane[16] = {0};
-    int i = 0;
-    for (; i + 16 <= n; i += 16)
-        for (int k = 0; k < 16; k++) lane[k] += x[i + k] * 0.0f;
-    for (; i < n; i++) lane[0] += x[i] * 0.0f;
-    float sum = 0;
-    for (int k = 0; k < 16; k++) sum += lane[k];
-    return sum == 0.0f;
-}
-
 ingot_status ingot_engine_logits(ingot_engine *e, int first, int n, const float **logits) {
     *logits = NULL;
     if (n < 1 || n > e->config.max_logits) return ingot_fail(INGOT_E_INVALID, "%d rows of logits, must be 1 to %d", n, e->config.max_logits);
     if (first < 0 || first > e->n_wanted - n) return ingot_fail(INGOT_E_INVALID, "logits of wanted tokens %d to %d, the last pass has %d", first, first + n - 1, e->n_wanted);
     ingot_executor_head(e, first, n);
     for (int i = 0; i < n; i++)
-        if (!all_finite(e->buf[INGOT_BUF_LOGITS] + e->stride[INGOT_BUF_LOGITS] * i, e->model->info.n_vocab))
+        if (!ingot_all_finite(e->buf[INGOT_BUF_LOGITS] + e->stride[INGOT_BUF_LOGITS] * i, e->model->info.n_vocab))
             return ingot_fail(INGOT_E_INVALID, "the logits of position %d are not finite: the model's weights are damaged, or its activations overflow", e->positions[e->wanted[first + i]]);
     *logits = e->buf[INGOT_BUF_LOGITS];
     return INGOT_OK;
