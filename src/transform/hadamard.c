@@ -68,12 +68,14 @@ static void flip(float *y, const float *x, int dim) {
     for (int i = 0; i < dim; i++) y[i] = signs[i / 64] >> (i % 64) & 1 ? -x[i] : x[i];
 }
 
-static void forward(float *y, const float *x, int dim) {
+static void forward(const float *cal, float *y, const float *x, int dim) {
+    (void)cal;
     flip(y, x, dim);
     ingot_hadamard(y, dim, false);
 }
 
-static void inverse(float *y, const float *x, int dim) {
+static void inverse(const float *cal, float *y, const float *x, int dim) {
+    (void)cal;
     memmove(y, x, sizeof(float) * (size_t)dim);
     ingot_hadamard(y, dim, true);
     flip(y, y, dim);
@@ -86,5 +88,5 @@ static const char *check(int dim) {
 
 const ingot_transform ingot_transform_hadamard = {
     .name = "hadamard", .description = "fixed random signs, then an orthonormal Hadamard matrix: spreads outlier channels",
-    .check = check, .forward = forward, .inverse = inverse,
+    .stage = INGOT_STAGE_ROTATE, .sides = 3, .needs = INGOT_CAL_NONE, .check = check, .forward = forward, .inverse = inverse,
 };

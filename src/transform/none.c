@@ -6,4 +6,5 @@ static const char *check(int dim) {
     return NULL;
 }
 
-const ingot_transform ingot_transform_none = {.name = "none", .description = "vectors are encoded as they are", .check = check};
+const ingot_transform ingot_transform_none = {
+    .name = "none", .description = "vectors are encoded as they are", .stage = INGOT_STAGE_ROTATE, .sides = 3, .needs = INGOT_CAL_NONE, .check = check};
