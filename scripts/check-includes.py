@@ -12,8 +12,8 @@ import tempfile
 # Rooms that a room may include besides itself. A name with a slash is one header.
 ARROWS = {
     "base": set(),
-    "codec": {"base/half.h", "base/rng.h"},
-    "transform": {"base/half.h", "base/rng.h"},
+    "codec": {"base/half.h", "base/rng.h", "base/hadamard.h"},
+    "transform": {"base/half.h", "base/rng.h", "base/hadamard.h"},
     "policy": {"base"},
     "method": {"codec", "transform", "policy", "base"},
     "wtype": {"base"},

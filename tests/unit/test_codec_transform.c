@@ -1,7 +1,8 @@
 /* The Hadamard transform: published vectors, orthogonality, the sign recipe, sizes. */
+#include "base/hadamard.h"
 #include "base/rng.h"
 #include "test.h"
-#include "transform/hadamard.h"
+#include "transform/transform.h"
 #include <ingot/types.h>
 
 TEST("transform/Walsh-Hadamard order is the natural one") {
@@ -53,6 +54,27 @@ TEST("transform/rows of the orders 12, 20 and 28") {
     CHECK_STR(s, "+++-++--++++--------++++--++");
 }
 
+TEST("transform/two odd factors: 144 and 576 have a matrix too") {
+    static const int orders[] = {144, 240, 400, 560, 576, 784, 960};
+    float x[INGOT_HADAMARD_MAX], y[INGOT_HADAMARD_MAX];
+    ingot_rng r = {8};
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        const int n = orders[i];
+        test_case("order %d", n);
+        if (!CHECK(ingot_hadamard_exists(n))) continue;
+        memset(x, 0, sizeof x);
+        x[n - 1] = 1;
+        ingot_hadamard(x, n, false);
+        for (int j = 0; j < n; j++) CHECK_NEAR(fabs((double)x[j]), 1 / sqrt(n), 1e-6); /* a column of +-1 */
+        for (int j = 0; j < n; j++) x[j] = y[j] = (float)ingot_rng_normal(&r);
+        ingot_hadamard(y, n, true);
+        ingot_hadamard(y, n, false);
+        CHECK_NMSE(y, x, (size_t)n, 1e-12);
+    }
+    CHECK(!ingot_hadamard_exists(0) && !ingot_hadamard_exists(-4) && !ingot_hadamard_exists(6) && !ingot_hadamard_exists(72));
+    CHECK(!ingot_hadamard_exists(176) && !ingot_hadamard_exists(2048));
+}
+
 TEST("transform/signs follow the recipe") {
     const ingot_transform *t = ingot_transform_get(INGOT_TRANSFORM_HADAMARD);
     ingot_rng r = {42};
@@ -88,7 +110,7 @@ TEST("transform/every transform is orthogonal on every head size it accepts") {
             CHECK_NMSE(x, a, (size_t)dim, 1e-12);
         }
     }
-    CHECK(ingot_transform_get(INGOT_TRANSFORM_HADAMARD)->check(144) != NULL); /* 144 = 9 x 16 */
+    CHECK(ingot_transform_get(INGOT_TRANSFORM_HADAMARD)->check(176) != NULL); /* 176 = 11 x 16 */
     CHECK(ingot_transform_get(INGOT_TRANSFORM_HADAMARD)->check(1024) != NULL);
     CHECK(ingot_transform_get(INGOT_TRANSFORM_HADAMARD)->check(6) != NULL);
     CHECK(ingot_transform_get(INGOT_N_TRANSFORMS) == NULL);
