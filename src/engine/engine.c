@@ -110,6 +110,11 @@ const ingot_cache *ingot_engine_cache(const ingot_engine *engine) { return engin
 int ingot_engine_n_batch(const ingot_engine *engine) { return engine->config.n_batch; }
 int ingot_engine_max_logits(const ingot_engine *engine) { return engine->config.max_logits; }
 
+void ingot_engine_capture(ingot_engine *engine, ingot_capture_fn fn, void *user) {
+    engine->capture = fn;
+    engine->capture_user = user;
+}
+
 /* Checks the batch and lays it out for the cache and the tape. */
 static ingot_status take_batch(ingot_engine *e, const ingot_batch_token *batch, int n) {
     if (!batch || n < 1 || n > e->config.n_batch) return ingot_fail(INGOT_E_INVALID, "a batch of %d tokens, must be 1 to %d", n, e->config.n_batch);

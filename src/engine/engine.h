@@ -2,6 +2,7 @@
 #ifndef INGOT_ENGINE_INTERNAL_H
 #define INGOT_ENGINE_INTERNAL_H
 #include "../model/model.h"
+#include "capture.h"
 #include <ingot/session.h>
 
 struct ingot_engine {
@@ -9,6 +10,8 @@ struct ingot_engine {
     ingot_device *device;
     ingot_cache *cache;
     ingot_engine_config config; /* defaults filled in */
+    ingot_capture_fn capture;   /* NULL: nobody looks */
+    void *capture_user;
 
     /* Scratch, allocated once. LOGITS has max_logits rows, all others n_batch. */
     float *buf[INGOT_N_BUFS];

@@ -90,6 +90,10 @@ static void linear(const run *r, const ingot_op *op, const ingot_team *team) {
 
 static void attend(const run *r, const ingot_op *op, const ingot_team *team) {
     const ingot_engine *e = r->engine;
+    if (e->capture && team->rank == 0) /* the others may begin: nobody writes these buffers before the barrier at the end */
+        e->capture(e->capture_user, &(ingot_captured){.layer = op->layer, .n_tokens = r->n, .positions = e->positions, .q = e->buf[INGOT_BUF_Q],
+                                                      .k = e->buf[INGOT_BUF_K], .v = e->buf[INGOT_BUF_V], .q_stride = e->stride[INGOT_BUF_Q],
+                                                      .k_stride = e->stride[INGOT_BUF_K], .v_stride = e->stride[INGOT_BUF_V]});
     ingot_cache_layer_team(e->cache, op->layer, e->buf[INGOT_BUF_Q], e->stride[INGOT_BUF_Q], e->buf[INGOT_BUF_K], e->stride[INGOT_BUF_K],
                            e->buf[INGOT_BUF_V], e->stride[INGOT_BUF_V], e->buf[INGOT_BUF_ATT], e->stride[INGOT_BUF_ATT], team);
 }
