@@ -19,6 +19,7 @@ typedef struct ingot_layer_shape {
     int k_dim, v_dim;   /* elements of one key / value vector */
     int sliding_window; /* a query at position p sees keys in (p - sliding_window, p]; 0 = all */
     float scale;        /* softmax scale, multiplied onto q.k */
+    bool adjacent_pairs; /* RoPE rotates channels (2j, 2j + 1); else (j, j + k_dim / 2). Only formats that work on pairs care */
 } ingot_layer_shape;
 
 typedef struct ingot_cache_config {
@@ -29,6 +30,7 @@ typedef struct ingot_cache_config {
                        their own for max_seqs windows and a batch) */
     int max_seqs;   /* sequences that exist at the same time */
     int max_batch;  /* tokens of one step, all sequences together */
+    const ingot_calibration *calibration; /* borrowed, must outlive the cache; NULL when the plan needs none */
 } ingot_cache_config;
 
 /* Creates a cache on `device` (borrowed, must outlive it). Everything is allocated here; no later call on

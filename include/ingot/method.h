@@ -2,6 +2,7 @@
  * C11, C++-clean. Everything returned by the list functions is static and immutable; thread-safe. */
 #ifndef INGOT_METHOD_H
 #define INGOT_METHOD_H
+#include <ingot/calibration.h>
 #include <ingot/status.h>
 #include <ingot/types.h>
 #ifdef __cplusplus
@@ -32,34 +33,66 @@ const ingot_part_info *ingot_part_get(ingot_part_kind kind, int i);
 
 /* What one side (K or V) of the cache is stored as. */
 typedef struct ingot_side_plan {
-    int codec;     /* row of INGOT_PART_CODEC */
-    int transform; /* row of INGOT_PART_TRANSFORM */
-    int group;     /* elements per scale along the channels; 0 where the codec fixes it */
+    int codec;           /* row of INGOT_PART_CODEC */
+    unsigned transforms; /* bit i: row i of INGOT_PART_TRANSFORM; applied in the order of their stages */
+    int group;           /* elements per scale along the channels, or tokens per scale; 0 where the codec fixes it */
+    int variant;         /* index of the codec's variant; 0 where it has none */
 } ingot_side_plan;
 
-/* A whole cache plan: K, V, exact recent window, exact first tokens, policy. */
+/* Which tokens stay. The budget counts tokens of one sequence in a layer without sliding window, exact ones included. */
+typedef struct ingot_policy_plan {
+    int policy;  /* row of INGOT_PART_POLICY */
+    int budget;  /* tokens; 0: none, or given as a share */
+    int permill; /* share of the tokens seen, in thousandths; 0: none, or given in tokens */
+    int recent;  /* newest packed tokens that are never evicted (beside the exact window); -1: a quarter of the budget less what the window covers */
+} ingot_policy_plan;
+
+/* Layers [first, last] that are stored otherwise. */
+typedef struct ingot_layer_plan {
+    int first, last;
+    ingot_side_plan k, v;
+} ingot_layer_plan;
+#define INGOT_MAX_LAYER_PLANS 16
+
+/* A whole cache plan: K, V, exact recent window, exact first tokens, policy, layers that differ. */
 typedef struct ingot_plan {
     ingot_side_plan k, v;
     int window; /* newest tokens kept exact (f16), 0 or more */
     int sinks;  /* first tokens kept exact (f16), 0 or more */
-    int policy; /* row of INGOT_PART_POLICY */
+    ingot_policy_plan policy;
+    int n_layer_plans;
+    ingot_layer_plan layer_plans[INGOT_MAX_LAYER_PLANS]; /* a later one wins */
 } ingot_plan;
 
-/* Parses a plan. A side is METHOD[,group=N][,TRANSFORM], such as "int4,group=64,hadamard". `kv` is a side for both K and V,
- * or the spelling of ingot_plan_print; NULL is "f16". `k` and `v` are sides (NULL to keep) that replace one of them.
- * `window` and `sinks` above 0 replace what `kv` says.
- * Errors: INGOT_E_INVALID naming the unknown word and listing the valid ones, or the range. */
-ingot_status ingot_plan_parse(ingot_plan *out, const char *kv, const char *k, const char *v, int window, int sinks);
+/* What a user says about a cache. A side is METHOD[,OPTION=VALUE][,TRANSFORM]..., such as "int4,group=64,hadamard"; "none" takes a method's own
+ * transforms away, and a transform replaces one of the same stage. */
+typedef struct ingot_plan_spec {
+    const char *kv;     /* a side for K and V, or the spelling of ingot_plan_print; NULL is "f16" */
+    const char *k, *v;  /* a side that replaces one of them; NULL keeps it */
+    const char *policy; /* NAME[,budget=N|N%][,recent=N]; NULL keeps what kv says */
+    const char *layers; /* FIRST[-LAST][,...]=SIDE, or =SIDE/SIDE for K and V, several apart by ";"; NULL keeps what kv says */
+    int window, sinks;  /* -1 keeps what kv says */
+} ingot_plan_spec;
 
-/* Writes the one canonical spelling, such as "int4,group=64" or "k=q8_0 v=int4,group=64 window=128 sinks=4";
- * parts that are the default are left out; ingot_plan_parse(kv) reads it back. Always NUL-terminated; returns `buf`. */
+/* Errors: INGOT_E_INVALID naming the unknown word and listing the valid ones, or the range. */
+ingot_status ingot_plan_parse(ingot_plan *out, const ingot_plan_spec *spec);
+
+/* Writes the one canonical spelling, such as "int4,group=64" or "k=q8_0 v=int4,group=64 window=128 sinks=4 policy=qfilters,budget=1024
+ * layers=0-1,28-29=q8_0"; parts that are the default are left out; ingot_plan_parse reads it back as `kv`. Always NUL-terminated; returns `buf`. */
 const char *ingot_plan_print(const ingot_plan *plan, char *buf, size_t cap);
+#define INGOT_PLAN_TEXT_BYTES 1024 /* holds every spelling */
 
-/* Whether a side plan can store vectors of `dim` elements; the message says why not. */
-ingot_status ingot_side_plan_check(const ingot_side_plan *side, int dim);
+/* The sides of one layer. */
+const ingot_side_plan *ingot_plan_side(const ingot_plan *plan, int layer, bool value);
+
+/* Whether a side plan can store vectors of `dim` elements on the K or V side; the message says why not. */
+ingot_status ingot_side_plan_check(const ingot_side_plan *side, bool value, int dim);
 
 /* Claimed stored bits per element of one side for vectors of `dim` elements, metadata included. */
-double ingot_side_plan_bits(const ingot_side_plan *side, int dim);
+double ingot_side_plan_bits(const ingot_side_plan *side, bool value, int dim);
+
+/* Whether the plan needs a calibration; *what names the first part that does (static), NULL allowed. */
+bool ingot_plan_needs_calibration(const ingot_plan *plan, const char **what);
 
 #ifdef __cplusplus
 }

@@ -5,23 +5,20 @@
  * a zeroed or stale slot decodes to must be finite or must not reach a result). */
 #ifndef INGOT_BACKEND_KV_H
 #define INGOT_BACKEND_KV_H
+#include "../codec/codec.h"
 #include <ingot/status.h>
 #include <ingot/types.h>
-
-typedef enum ingot_kv_side { INGOT_SIDE_K, INGOT_SIDE_V } ingot_kv_side;
-
-/* One side's number format in one layer. `group` is effective (at most dim; 0 for codecs without). */
-typedef struct ingot_kv_fmt { int codec, group, dim; } ingot_kv_fmt;
 
 /* Functions of one codec and side in one back end. */
 typedef struct ingot_tile_ops {
     /* Bytes of a tile of 64 tokens; a multiple of 64. */
     size_t (*bytes)(const ingot_kv_fmt *f);
-    /* Encodes n tokens x[i*stride .. +dim] into slots [slot, slot+n), slot+n <= 64; neighbours stay untouched. */
+    /* Encodes n tokens x[i*stride .. +dim] into slots [slot, slot+n), slot+n <= 64; neighbours stay untouched. Codecs with blocks of several
+     * tokens write every block that the range touches anew: its other slots become absent. */
     void (*put)(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, const float *x, ptrdiff_t stride);
-    /* Canonical row of one slot out of / into the tile. */
-    void (*get_row)(const ingot_kv_fmt *f, const uint8_t *tile, int slot, void *row);
-    void (*set_row)(const ingot_kv_fmt *f, uint8_t *tile, int slot, const void *row);
+    /* Canonical block that starts at a slot (a multiple of the codec's tokens) out of / into the tile. */
+    void (*get_block)(const ingot_kv_fmt *f, const uint8_t *tile, int slot, void *block);
+    void (*set_block)(const ingot_kv_fmt *f, uint8_t *tile, int slot, const void *block);
 } ingot_tile_ops;
 
 /* One attention call: rows of queries that share one KV head, over consecutive pages of one sequence.

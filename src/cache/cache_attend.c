@@ -26,7 +26,7 @@ static int visible_lo(const layer_job *j, int t) {
     return sliding && t >= sliding ? t - sliding + 1 : 0;
 }
 
-static int exact_lo(const layer_job *j, const segment *s, int t) { return max_int(s->packed_from, t + 1 - j->c->window); }
+static int exact_lo(const layer_job *j, const segment *s, int t) { return max_int(s->packed_from, ingot_cache_pack_end(j->c, t + 1)); }
 
 static int packed_lo(const layer_job *j, int t) { return max_int(visible_lo(j, t), j->c->n_sinks); }
 
@@ -72,6 +72,15 @@ typedef struct unit {
 /* Position of token i of the block. */
 static int position(const unit *u, int i) { return u->s->first + u->b.i0 + i; }
 
+static void find_shift(const ingot_attend_args *a, const float *mean, float *shift) {
+    for (int r = 0; r < a->n_tokens * a->n_group; r++) {
+        const float *q = a->q + r / a->n_group * a->q_token_stride + (ptrdiff_t)(r % a->n_group) * a->k.dim;
+        double sum = 0;
+        for (int i = 0; i < a->k.dim; i++) sum += (double)q[i] * (double)mean[i];
+        shift[r] = (float)(sum * (double)a->scale);
+    }
+}
+
 /* Attends on pages [page, page_end) of w->tiles (tile 0 = `page`); token i sees [w->lo[i], w->hi[i]) cut to them. */
 static void attend_run(const unit *u, bool exact, int page, int page_end) {
     const ingot_cache *c = u->j->c;
@@ -88,14 +97,22 @@ static void attend_run(const unit *u, bool exact, int page, int page_end) {
     const float *q = u->j->copy_q ? c->q_copy + (ptrdiff_t)(u->s->row + first) * l->shape.n_kv_heads * width
                                   : u->j->q + c->order[u->s->row + first] * u->j->q_stride;
     const ingot_attend_args a = {
-        .k = exact ? l->exact_fmt[0] : l->fmt[0], .v = exact ? l->exact_fmt[1] : l->fmt[1],
+        .k = exact ? l->exact_fmt[0] : l->side[0][u->head].fmt, .v = exact ? l->exact_fmt[1] : l->side[1][u->head].fmt,
         .tiles = u->w->tiles, .v_offset = exact ? l->exact_v_offset : l->v_offset, .n_pages = page_end - page,
         .q = q + (ptrdiff_t)u->head * width,
         .q_token_stride = u->j->copy_q ? (ptrdiff_t)l->shape.n_kv_heads * width : u->j->q_stride,
         .n_tokens = u->b.n, .n_group = l->n_group, .lo = u->w->lo, .hi = u->w->hi, .scale = l->shape.scale,
         .m = u->to.m, .l = u->to.l, .o = u->to.o, .scratch = u->w->attend,
     };
+    if (exact || !l->centred) {
+        c->backend->attend(&a);
+        return;
+    }
+    /* Packed keys lack the mean, so their scores lack <q, mean>: the state is taken to that frame and back. */
+    find_shift(&a, ingot_cache_mean(c, l, u->s->seq, u->head), u->w->shift);
+    for (int r = 0; r < a.n_tokens * a.n_group; r++) a.m[r] -= u->w->shift[r];
     c->backend->attend(&a);
+    for (int r = 0; r < a.n_tokens * a.n_group; r++) a.m[r] += u->w->shift[r];
 }
 
 static void attend_sinks(const unit *u) {
@@ -152,12 +169,12 @@ static void attend_batch(const unit *u) {
 /* Divides by the sum, takes the transform back, and writes the block's rows of one head. */
 static void finish(const layer_job *j, const segment *s, const block *b, int head, state from) {
     const int dim = j->l->shape.v_dim, n_group = j->l->n_group;
-    const ingot_transform *t = j->c->transform[INGOT_SIDE_V];
+    const ingot_transform_chain *chain = &j->l->side[INGOT_SIDE_V][head].chain;
     for (int r = 0; r < b->n * n_group; r++) {
         const int row = j->c->order[s->row + b->i0 + r / n_group];
         float *out = j->out + row * j->out_stride + (ptrdiff_t)(head * n_group + r % n_group) * dim;
         j->c->backend->normalize(from.o + (ptrdiff_t)r * dim, from.l[r], out, dim);
-        if (t->inverse) t->inverse(out, out, dim);
+        if (chain->n) ingot_chain_inverse(chain, out, out);
     }
 }
 
@@ -174,7 +191,7 @@ void ingot_cache_attend_unit(const layer_job *j, const segment *s, int index, wo
     clear(u.to, u.b.n * j->l->n_group, j->l->shape.v_dim);
     if (split == 0) attend_sinks(&u);
     attend_packed(&u, split);
-    if (split == u.b.n_splits - 1 && j->c->window) {
+    if (split == u.b.n_splits - 1 && j->c->ring_pages) {
         attend_ring(&u);
         attend_batch(&u);
     }

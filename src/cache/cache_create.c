@@ -12,15 +12,15 @@ static ingot_status check_range(const char *what, int value, int max) {
     return INGOT_OK;
 }
 
-static ingot_status check_shape(const ingot_layer_shape *s, const ingot_plan *plan) {
+static ingot_status check_shape(const ingot_layer_shape *s, const ingot_side_plan *k, const ingot_side_plan *v) {
     INGOT_TRY(check_range("the number of query heads", s->n_heads, MAX_HEADS));
     INGOT_TRY(check_range("the number of KV heads", s->n_kv_heads, MAX_HEADS));
     if (s->n_heads % s->n_kv_heads)
         return ingot_fail(INGOT_E_INVALID, "%d query heads are not a multiple of %d KV heads", s->n_heads, s->n_kv_heads);
     if (s->sliding_window < 0) return ingot_fail(INGOT_E_INVALID, "a sliding window of %d", s->sliding_window);
     if (!isfinite(s->scale)) return ingot_fail(INGOT_E_INVALID, "the softmax scale is not finite");
-    INGOT_TRY(ingot_side_plan_check(&plan->k, s->k_dim));
-    return ingot_side_plan_check(&plan->v, s->v_dim);
+    INGOT_TRY(ingot_side_plan_check(k, false, s->k_dim));
+    return ingot_side_plan_check(v, true, s->v_dim);
 }
 
 static ingot_status check_config(const ingot_cache_config *f) {
@@ -32,16 +32,12 @@ static ingot_status check_config(const ingot_cache_config *f) {
         return ingot_fail(INGOT_E_INVALID, "an exact window of %d; 0 to %d are possible", f->plan.window, INGOT_MAX_EXACT_WINDOW);
     if (f->plan.sinks < 0 || f->plan.sinks > INGOT_MAX_EXACT_SINKS)
         return ingot_fail(INGOT_E_INVALID, "%d exact sinks; 0 to %d are possible", f->plan.sinks, INGOT_MAX_EXACT_SINKS);
-    if (!ingot_policy_get(f->plan.policy)) return ingot_fail(INGOT_E_INVALID, "policy %d does not exist", f->plan.policy);
+    if (!ingot_policy_get(f->plan.policy.policy)) return ingot_fail(INGOT_E_INVALID, "policy %d does not exist", f->plan.policy.policy);
     for (int i = 0; i < f->n_layers; i++) {
-        const ingot_status s = check_shape(&f->layers[i], &f->plan);
+        const ingot_status s = check_shape(&f->layers[i], ingot_plan_side(&f->plan, i, false), ingot_plan_side(&f->plan, i, true));
         if (s) return ingot_fail_prefix(s, "layer %d", i);
     }
     return INGOT_OK;
-}
-
-static ingot_kv_fmt format(const ingot_side_plan *side, int dim) {
-    return (ingot_kv_fmt){side->codec, min_int(side->group, dim), dim};
 }
 
 /* Query tokens of one attention unit: enough rows to make use of every decoded key, few enough that their states stay in cache. */
@@ -62,10 +58,8 @@ static void set_layers(ingot_cache *c, const ingot_cache_config *f) {
         l->group = group_of(c, s->sliding_window);
         l->n_group = s->n_heads / s->n_kv_heads;
         l->block = block_tokens(l->n_group);
-        l->fmt[INGOT_SIDE_K] = format(&c->plan.k, s->k_dim);
-        l->fmt[INGOT_SIDE_V] = format(&c->plan.v, s->v_dim);
-        l->exact_fmt[INGOT_SIDE_K] = (ingot_kv_fmt){INGOT_CODEC_F16, 0, s->k_dim};
-        l->exact_fmt[INGOT_SIDE_V] = (ingot_kv_fmt){INGOT_CODEC_F16, 0, s->v_dim};
+        l->exact_fmt[INGOT_SIDE_K] = (ingot_kv_fmt){.codec = INGOT_CODEC_F16, .dim = s->k_dim, .side = INGOT_SIDE_K};
+        l->exact_fmt[INGOT_SIDE_V] = (ingot_kv_fmt){.codec = INGOT_CODEC_F16, .dim = s->v_dim, .side = INGOT_SIDE_V};
     }
 }
 
@@ -84,15 +78,23 @@ static void set_capacities(ingot_cache *c) {
     }
 }
 
+/* What stays exact, and how long tokens must wait to be packed. */
 static void set_exact(ingot_cache *c) {
+    bool packed_is_exact = true;
+    c->block_tokens = 1;
+    for (int i = 0; i < c->n_layers; i++) {
+        const cache_layer *l = &c->layers[i];
+        for (int side = 0; side < N_SIDES; side++) {
+            c->block_tokens = max_int(c->block_tokens, ingot_codec_tokens(&l->side[side]->fmt));
+            packed_is_exact &= l->side[side]->fmt.codec == INGOT_CODEC_F16;
+        }
+        if (l->centred) c->hold = MEAN_TO;
+    }
     /* A cache that packs into f16 without loss against the exact stores has no use for them. */
-    const bool packed_is_exact = c->plan.k.codec == INGOT_CODEC_F16 && c->plan.v.codec == INGOT_CODEC_F16;
     c->window = packed_is_exact ? 0 : c->plan.window;
     c->n_sinks = packed_is_exact ? 0 : c->plan.sinks;
-    c->ring_pages = div_up(c->window, PAGE);
+    c->ring_pages = div_up(max_int(c->hold, c->window + (c->block_tokens > 1 ? c->block_tokens : 0)), PAGE);
     c->sink_pages = div_up(c->n_sinks, PAGE);
-    c->transform[INGOT_SIDE_K] = ingot_transform_get(c->plan.k.transform);
-    c->transform[INGOT_SIDE_V] = ingot_transform_get(c->plan.v.transform);
 }
 
 static bool allocate_records(ingot_cache *c) {
@@ -111,8 +113,9 @@ static bool allocate_records(ingot_cache *c) {
 static ingot_status build(ingot_cache *c, const ingot_cache_config *f) {
     if (!allocate_records(c)) return ingot_fail(INGOT_E_NOMEM, "no memory for the records of a cache of %d layers", c->n_layers);
     for (int i = 0; i < c->max_seqs; i++) c->seqs[i].lo_page = c->lo_pages + (size_t)i * (size_t)c->n_layers;
-    set_exact(c);
     set_layers(c, f);
+    INGOT_TRY(ingot_cache_sides_create(c, f->calibration));
+    set_exact(c);
     set_capacities(c);
     ingot_cache_layout_layers(c);
     atomic_store(&c->bad, NO_BAD);
@@ -146,6 +149,8 @@ void ingot_cache_destroy(ingot_cache *c) {
     }
     ingot_dealloc_mapped(c->kv_block);
     ingot_dealloc_mapped(c->scratch_block);
+    ingot_dealloc(c->sides);
+    ingot_dealloc(c->params);
     ingot_dealloc(c->layers);
     ingot_dealloc(c->groups);
     ingot_dealloc(c->seqs);

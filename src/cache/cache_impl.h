@@ -2,14 +2,15 @@
  *   position  true index of a token in its sequence
  *   group     the layers with the same retention (all tokens, or one sliding width); they share page tables and page ids
  *   packed    positions [n_sinks, packed_end) of a sequence, in pages by absolute position
- *   ring      positions [packed_end, n_tokens), exact, at slot position % ring size; at most `window` of them
+ *   ring      positions [packed_end, n_tokens), exact, at slot position % ring size. There is one when there is an exact window, when codecs store blocks of
+ *             several tokens (a block is packed when it is full), or when keys are centred (nothing is packed before the mean is known)
  *   sinks     positions [0, n_sinks), exact
- *   batch     the new tokens of the running step and layer, exact; used only when there is a window */
+ *   batch     the new tokens of the running step and layer, exact; used only when there is a ring */
 #ifndef INGOT_CACHE_IMPL_H
 #define INGOT_CACHE_IMPL_H
 #include "../backend/backend.h"
 #include "../method/method.h"
-#include "../transform/transform.h"
+#include "../transform/chain.h"
 #include "cache_team.h"
 #include <ingot/cache.h>
 #include <stdatomic.h>
@@ -28,12 +29,21 @@ typedef struct page_group {
     size_t page_bytes; /* of all layers of the group together */
 } page_group;
 
+/* How one side of one KV head is stored. */
+typedef struct cache_side {
+    ingot_kv_fmt fmt; /* with the head's params */
+    ingot_transform_chain chain;
+} cache_side;
+
 typedef struct cache_layer {
     ingot_layer_shape shape;
     int group;   /* index into groups */
     int n_group; /* query heads of one KV head */
     int block;   /* query tokens of one attention unit */
-    ingot_kv_fmt fmt[N_SIDES], exact_fmt[N_SIDES];
+    cache_side *side[N_SIDES]; /* [n_kv_heads] */
+    ingot_kv_fmt exact_fmt[N_SIDES];
+    bool centred;  /* keys are packed less the mean of the sequence's first ones */
+    float *means;  /* centred: [max_seqs][n_kv_heads][k_dim], in the stored frame */
     /* Tiles of one head: K at 0, V at v_offset. A page: heads one after the other. */
     size_t v_offset, head_bytes, page_bytes;
     size_t exact_v_offset, exact_head_bytes, exact_page_bytes;
@@ -55,6 +65,7 @@ typedef struct segment {
     int row;           /* their batch rows: order[row .. row + n) */
     bool contiguous;   /* those are consecutive */
     int packed_from, packed_to; /* positions that this step packs (those below n_sinks excepted) */
+    bool finds_mean; /* centred layers: the mean is taken in this step */
     int batch_page;    /* first page in the batch's tiles */
     int max_splits;    /* parts that the attention of one query block may be cut into */
     int part_row;      /* first token row of its partial states */
@@ -66,7 +77,8 @@ typedef struct worker {
     int32_t *lo, *hi;      /* [block] */
     const uint8_t **tiles; /* [longest run] */
     float *rows;           /* [PAGE][largest dim] */
-    uint8_t *row;          /* one canonical row */
+    uint8_t *block;        /* one canonical block */
+    float *shift;          /* centred keys: what the scores of packed keys lack, per row of the query block */
     void *attend;
 } worker;
 
@@ -74,11 +86,15 @@ struct ingot_cache {
     ingot_device *device;
     const ingot_backend *backend;
     ingot_plan plan;
-    const ingot_transform *transform[N_SIDES];
     int n_layers, n_groups, max_tokens, max_seqs, max_batch;
     int window, n_sinks;        /* effective: 0 where the packed form is f16 already */
+    int block_tokens;           /* tokens are packed in multiples of this: the largest block of any layer's codecs */
+    int hold;                   /* nothing is packed before so many tokens are there: keys to take the mean of; 0 without centring */
+    bool any_means;             /* some segment of the step finds its mean */
     int ring_pages, sink_pages; /* exact pages of one sequence */
     cache_layer *layers;
+    cache_side *sides;          /* storage of all layers' sides */
+    void *params;               /* codec params made from the calibration */
     page_group *groups;
     cache_seq *seqs;
     int *lo_pages; /* storage of all seqs' lo_page */
@@ -107,6 +123,19 @@ static inline int min_int(int a, int b) { return a < b ? a : b; }
 static inline int max_int(int a, int b) { return a > b ? a : b; }
 static inline int div_up(int a, int b) { return (a + b - 1) / b; }
 
+/* Keys that a mean is taken of: the first ones, without those that begin a text, which are unlike all others. */
+enum { MEAN_FROM = 4, MEAN_TO = 64 };
+
+/* End of what is packed once n tokens are there (if nothing was packed beyond it before). */
+static inline int ingot_cache_pack_end(const ingot_cache *c, int n) {
+    if (n < c->hold || n <= c->window) return 0;
+    return (n - c->window) / c->block_tokens * c->block_tokens;
+}
+
+/* --- cache_sides.c: codecs and transforms of every layer and head, from plan and calibration --- */
+/* Allocates and fills c->sides and c->params; needs shapes. */
+ingot_status ingot_cache_sides_create(ingot_cache *c, const ingot_calibration *calibration);
+
 /* --- cache_pages.c --- */
 /* End of the pages that hold packed positions below `packed_end`. */
 int ingot_cache_hi_page(const ingot_cache *c, int packed_end);
@@ -124,8 +153,13 @@ uint8_t *ingot_cache_packed_tile(const ingot_cache *c, const cache_layer *l, int
 uint8_t *ingot_cache_ring_tile(const ingot_cache *c, const cache_layer *l, int seq, int head, int page);
 uint8_t *ingot_cache_sink_tile(const ingot_cache *c, const cache_layer *l, int seq, int head, int page);
 uint8_t *ingot_cache_batch_tile(const ingot_cache *c, const cache_layer *l, const segment *s, int head, int page);
-/* The exact row [dim] of one position of the ring, as floats; `row` is scratch. */
-void ingot_cache_ring_row(const ingot_cache *c, const cache_layer *l, int seq, int side, int head, int position, uint8_t *row, float *x);
+/* The exact row [dim] of one position of the ring, as floats, and its replacement; `row` is scratch. */
+void ingot_cache_ring_get(const ingot_cache *c, const cache_layer *l, int seq, int side, int head, int position, uint8_t *row, float *x);
+void ingot_cache_ring_set(const ingot_cache *c, const cache_layer *l, int seq, int side, int head, int position, uint8_t *row, const float *x);
+/* The mean that a head's packed keys lack, [k_dim]. */
+float *ingot_cache_mean(const ingot_cache *c, const cache_layer *l, int seq, int head);
+/* Gives the ring what packed positions [from, to) of a sequence decode to, in one layer. Their pages must be held. */
+void ingot_cache_unpack(const ingot_cache *c, const cache_layer *l, int seq, int from, int to, worker *w);
 
 /* --- a layer at work --- */
 typedef struct layer_job {
@@ -138,12 +172,16 @@ typedef struct layer_job {
     bool copy_q; /* queries are read from q_copy */
 } layer_job;
 
+/* cache_mean.c: phase 0, in steps that find the mean of a sequence's keys. One unit per head. */
+int ingot_cache_mean_units(const layer_job *j, const segment *s);
+void ingot_cache_mean_unit(const layer_job *j, const segment *s, int head, worker *w);
+
 /* cache_store.c: phase 1 (pack, keep exact copies, transform queries) and, after attention, the ring's update.
  * Units are numbered per segment. */
 int ingot_cache_store_units(const layer_job *j, const segment *s);
 void ingot_cache_store_unit(const layer_job *j, const segment *s, int unit, worker *w);
-/* Packs positions [from, to) of the ring; they must lie in pages that are held and not shared. */
-void ingot_cache_pack_ring(const layer_job *j, const segment *s, int head, int from, int to, worker *w);
+/* Stored form [dim] of one position at hand (of the segment, or of the ring) before it is packed: transformed, and rounded to f16 when there is a ring. */
+void ingot_cache_stored_row(const layer_job *j, const segment *s, int side, int head, int position, worker *w, float *x);
 void ingot_cache_ring_update(const layer_job *j, const segment *s, int head, worker *w);
 
 /* cache_attend.c: phase 2, and the merge of parts after it. */

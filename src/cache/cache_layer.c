@@ -1,4 +1,4 @@
-/* One layer of a step: three phases shared out among the threads of a team. */
+/* One layer of a step: its phases, shared out among the threads of a team. */
 #include "cache_impl.h"
 #include "../base/error.h"
 
@@ -24,6 +24,14 @@ static const segment *seek(const layer_job *j, cursor *at, int i, count_fn count
     return NULL;
 }
 
+static void mean_phase(const layer_job *j, const ingot_team *team, int slot) {
+    cursor at = {0, 0};
+    const segment *s;
+    int unit;
+    while ((s = seek(j, &at, ingot_team_next(team, slot), ingot_cache_mean_units, &unit)))
+        ingot_cache_mean_unit(j, s, unit, &j->c->workers[team->rank]);
+}
+
 static void store_phase(const layer_job *j, const ingot_team *team, int slot) {
     cursor at = {0, 0};
     const segment *s;
@@ -41,7 +49,7 @@ static void attend_phase(const layer_job *j, const ingot_team *team, int slot) {
 }
 
 static int finish_units(const layer_job *j, const segment *s) {
-    return ingot_cache_merge_units(j, s) + (j->c->window ? j->l->shape.n_kv_heads : 0);
+    return ingot_cache_merge_units(j, s) + (j->c->ring_pages ? j->l->shape.n_kv_heads : 0);
 }
 
 static void finish_phase(const layer_job *j, const ingot_team *team, int slot) {
@@ -64,12 +72,16 @@ static bool all_contiguous(const ingot_cache *c) {
 }
 
 static void run(const layer_job *j, const ingot_team *team) {
+    if (j->c->any_means && j->l->centred) {
+        ingot_team_start(team, 1);
+        mean_phase(j, team, 1);
+    }
     ingot_team_start(team, 0);
     store_phase(j, team, 0);
     ingot_team_start(team, 1); /* all is stored, or the failure is known to all */
     if (atomic_load(&j->c->bad) == NO_BAD) {
         attend_phase(j, team, 1);
-        if (j->c->any_splits || j->c->window) {
+        if (j->c->any_splits || j->c->ring_pages) {
             ingot_team_start(team, 0);
             finish_phase(j, team, 0);
         }
@@ -83,7 +95,7 @@ void ingot_cache_layer_team(ingot_cache *c, int layer, const float *q, ptrdiff_t
     const layer_job j = {
         .c = c, .l = &c->layers[layer], .q = q, .x = {k, v}, .q_stride = q_stride, .x_stride = {k_stride, v_stride},
         .out = out, .out_stride = out_stride,
-        .copy_q = c->transform[INGOT_SIDE_K]->forward || !all_contiguous(c),
+        .copy_q = c->layers[layer].side[INGOT_SIDE_K]->chain.n || !all_contiguous(c),
     };
     run(&j, team);
 }

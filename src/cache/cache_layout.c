@@ -21,17 +21,17 @@ static void *cut(cutter *k, uint64_t n, uint64_t size) {
     return p;
 }
 
-static void tile_sizes(const ingot_backend *b, const ingot_kv_fmt fmt[N_SIDES], int heads, size_t *v_offset, size_t *head_bytes, size_t *page_bytes) {
-    *v_offset = b->tile[0][fmt[0].codec].bytes(&fmt[0]);
-    *head_bytes = *v_offset + b->tile[1][fmt[1].codec].bytes(&fmt[1]);
+static void tile_sizes(const ingot_backend *b, const ingot_kv_fmt *k, const ingot_kv_fmt *v, int heads, size_t *v_offset, size_t *head_bytes, size_t *page_bytes) {
+    *v_offset = b->tile[INGOT_SIDE_K][k->codec].bytes(k);
+    *head_bytes = *v_offset + b->tile[INGOT_SIDE_V][v->codec].bytes(v);
     *page_bytes = *head_bytes * (size_t)heads;
 }
 
 void ingot_cache_layout_layers(ingot_cache *c) {
     for (int i = 0; i < c->n_layers; i++) {
         cache_layer *l = &c->layers[i];
-        tile_sizes(c->backend, l->fmt, l->shape.n_kv_heads, &l->v_offset, &l->head_bytes, &l->page_bytes);
-        tile_sizes(c->backend, l->exact_fmt, l->shape.n_kv_heads, &l->exact_v_offset, &l->exact_head_bytes, &l->exact_page_bytes);
+        tile_sizes(c->backend, &l->side[0]->fmt, &l->side[1]->fmt, l->shape.n_kv_heads, &l->v_offset, &l->head_bytes, &l->page_bytes);
+        tile_sizes(c->backend, &l->exact_fmt[0], &l->exact_fmt[1], l->shape.n_kv_heads, &l->exact_v_offset, &l->exact_head_bytes, &l->exact_page_bytes);
         c->groups[l->group].page_bytes += l->page_bytes;
     }
 }
@@ -40,13 +40,14 @@ static void place_kv(ingot_cache *c, cutter *k) {
     for (int i = 0; i < c->n_layers; i++) {
         cache_layer *l = &c->layers[i];
         l->pages = cut(k, (uint64_t)c->groups[l->group].n_pages, l->page_bytes);
+        l->means = l->centred ? cut(k, (uint64_t)c->max_seqs * (uint64_t)l->shape.n_kv_heads * (uint64_t)l->shape.k_dim, sizeof(float)) : NULL;
         l->exact = cut(k, (uint64_t)c->max_seqs * (uint64_t)(c->ring_pages + c->sink_pages), l->exact_page_bytes);
     }
 }
 
 /* Largest needs of any layer. */
 typedef struct needs {
-    size_t exact_page_bytes, q_width, n_heads, max_dim, v_dim, rows, attend, run_pages;
+    size_t exact_page_bytes, q_width, n_heads, max_dim, v_dim, rows, attend, run_pages, block;
 } needs;
 
 static void raise(size_t *a, size_t b) {
@@ -62,11 +63,13 @@ static needs find_needs(const ingot_cache *c) {
         raise(&n.q_width, (size_t)l->shape.n_heads * (size_t)l->shape.k_dim);
         raise(&n.n_heads, (size_t)l->shape.n_heads);
         raise(&n.max_dim, (size_t)max_int(l->shape.k_dim, l->shape.v_dim));
+        for (int side = 0; side < N_SIDES; side++) raise(&n.block, ingot_codec_get(l->side[side]->fmt.codec)->block_bytes(&l->side[side]->fmt));
         raise(&n.v_dim, (size_t)l->shape.v_dim);
         raise(&n.rows, (size_t)l->block * (size_t)l->n_group);
-        raise(&n.attend, c->backend->attend_scratch_bytes(&l->fmt[0], &l->fmt[1], l->n_group, l->block));
+        raise(&n.attend, c->backend->attend_scratch_bytes(&l->side[0]->fmt, &l->side[1]->fmt, l->n_group, l->block));
         raise(&n.attend, c->backend->attend_scratch_bytes(&l->exact_fmt[0], &l->exact_fmt[1], l->n_group, l->block));
     }
+    raise(&n.block, 2 * n.max_dim); /* a row of the ring */
     return n;
 }
 
@@ -78,13 +81,14 @@ static void place_worker(worker *w, const needs *n, cutter *k) {
     w->hi = cut(k, PAGE, sizeof(int32_t));
     w->tiles = cut(k, n->run_pages, sizeof(uint8_t *));
     w->rows = cut(k, PAGE * n->max_dim, sizeof(float));
-    w->row = cut(k, 2 * n->max_dim, 1);
+    w->block = cut(k, n->block, 1);
+    w->shift = cut(k, n->rows, sizeof(float));
     w->attend = cut(k, n->attend, 1);
 }
 
 static void place_scratch(ingot_cache *c, const needs *n, cutter *k) {
     const uint64_t part_rows = (uint64_t)ingot_cache_max_part_rows(c->max_seqs, c->max_batch) * n->n_heads;
-    const int batch_pages = c->window ? c->max_batch / PAGE + min_int(c->max_seqs, c->max_batch) : 0;
+    const int batch_pages = c->ring_pages ? c->max_batch / PAGE + min_int(c->max_seqs, c->max_batch) : 0;
     c->batch = cut(k, (uint64_t)batch_pages, n->exact_page_bytes);
     c->q_copy = cut(k, (uint64_t)c->max_batch * n->q_width, sizeof(float));
     c->part_m = cut(k, part_rows, sizeof(float));

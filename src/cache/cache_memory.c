@@ -6,11 +6,16 @@ static size_t exact_pages_used(const ingot_cache *c, const cache_seq *s) {
 }
 
 static size_t resident_bytes(const ingot_cache *c) {
-    size_t bytes = c->table_bytes, exact_pages = 0;
+    size_t bytes = c->table_bytes, exact_pages = 0, n_open = 0;
     for (int g = 0; g < c->n_groups; g++) bytes += (size_t)(c->groups[g].n_pages - c->groups[g].n_free) * c->groups[g].page_bytes;
+    for (int i = 0; i < c->max_seqs; i++) n_open += c->seqs[i].open;
     for (int i = 0; i < c->max_seqs; i++)
-        if (c->seqs[i].open && (c->window || c->n_sinks)) exact_pages += exact_pages_used(c, &c->seqs[i]);
-    for (int i = 0; i < c->n_layers; i++) bytes += exact_pages * c->layers[i].exact_page_bytes;
+        if (c->seqs[i].open && (c->ring_pages || c->n_sinks)) exact_pages += exact_pages_used(c, &c->seqs[i]);
+    for (int i = 0; i < c->n_layers; i++) {
+        const cache_layer *l = &c->layers[i];
+        bytes += exact_pages * l->exact_page_bytes;
+        if (l->centred) bytes += n_open * sizeof(float) * (size_t)l->shape.n_kv_heads * (size_t)l->shape.k_dim;
+    }
     return bytes;
 }
 

@@ -43,11 +43,16 @@ int ingot_cache_seq_tokens(const ingot_cache *c, int seq) {
     return seq >= 0 && seq < c->max_seqs && c->seqs[seq].open ? c->seqs[seq].n_tokens : 0;
 }
 
+/* What of the first n tokens of seq stays packed: whole blocks. */
+static int prefix_packed_end(const ingot_cache *c, int seq, int n) {
+    return min_int(n, c->seqs[seq].packed_end) / c->block_tokens * c->block_tokens;
+}
+
 /* Whether the first n tokens of seq are enough to go on from. */
 static ingot_status check_prefix(const ingot_cache *c, int seq, int n) {
     const cache_seq *s = &c->seqs[seq];
     if (n < 0 || n > s->n_tokens) return ingot_fail(INGOT_E_INVALID, "the first %d tokens of a sequence that holds %d", n, s->n_tokens);
-    const int packed_end = min_int(n, s->packed_end), hi = ingot_cache_hi_page(c, packed_end);
+    const int packed_end = prefix_packed_end(c, seq, n), hi = ingot_cache_hi_page(c, packed_end);
     for (int g = 0; n && g < c->n_groups; g++)
         if (ingot_cache_needed_page(c, g, n, packed_end) < min_int(s->lo_page[g], hi))
             return ingot_fail(INGOT_E_INVALID, "the first %d of %d tokens: layers with a sliding window of %d have dropped what position %d needs",
@@ -55,11 +60,17 @@ static ingot_status check_prefix(const ingot_cache *c, int seq, int n) {
     return INGOT_OK;
 }
 
+/* Tokens of a block that is no longer whole go into the ring as what they decode to: the block will be packed anew. */
+static void unpack_rest(ingot_cache *c, int seq, int from, int to) {
+    for (int i = 0; from < to && i < c->n_layers; i++) ingot_cache_unpack(c, &c->layers[i], seq, from, to, &c->workers[0]);
+}
+
 ingot_status ingot_cache_trim(ingot_cache *c, int seq, int n_tokens) {
     INGOT_TRY(check_open(c, seq));
     INGOT_TRY(check_prefix(c, seq, n_tokens));
     cache_seq *s = &c->seqs[seq];
-    const int packed_end = min_int(n_tokens, s->packed_end), hi = ingot_cache_hi_page(c, packed_end);
+    const int packed_end = prefix_packed_end(c, seq, n_tokens), hi = ingot_cache_hi_page(c, packed_end);
+    unpack_rest(c, seq, packed_end, min_int(n_tokens, s->packed_end));
     drop_tail(c, seq, packed_end);
     s->n_tokens = n_tokens;
     s->packed_end = packed_end;
@@ -79,12 +90,14 @@ static void share_pages(ingot_cache *c, int from, int to, int hi) {
     }
 }
 
-/* Exact rings and sinks belong to one sequence: they are copied. */
+/* Exact rings, sinks and means belong to one sequence: they are copied. */
 static void copy_exact(ingot_cache *c, int from, int to) {
     const size_t pages = (size_t)(c->ring_pages + c->sink_pages);
-    for (int i = 0; pages && i < c->n_layers; i++) {
-        const size_t bytes = pages * c->layers[i].exact_page_bytes;
-        memcpy(c->layers[i].exact + (size_t)to * bytes, c->layers[i].exact + (size_t)from * bytes, bytes);
+    for (int i = 0; i < c->n_layers; i++) {
+        const cache_layer *l = &c->layers[i];
+        const size_t bytes = pages * l->exact_page_bytes, mean = sizeof(float) * (size_t)l->shape.n_kv_heads * (size_t)l->shape.k_dim;
+        if (pages) memcpy(l->exact + (size_t)to * bytes, l->exact + (size_t)from * bytes, bytes);
+        if (l->centred) memcpy(ingot_cache_mean(c, l, to, 0), ingot_cache_mean(c, l, from, 0), mean);
     }
 }
 
@@ -98,5 +111,10 @@ ingot_status ingot_cache_seq_fork(ingot_cache *c, int *seq, int from, int n_toke
     s->packed_end = min_int(n_tokens, c->seqs[from].packed_end);
     share_pages(c, from, *seq, ingot_cache_hi_page(c, s->packed_end));
     copy_exact(c, from, *seq);
+    const int whole = prefix_packed_end(c, from, n_tokens);
+    unpack_rest(c, *seq, whole, s->packed_end);
+    drop_tail(c, *seq, whole);
+    s->packed_end = whole;
+    for (int g = 0; g < c->n_groups; g++) s->lo_page[g] = min_int(s->lo_page[g], ingot_cache_hi_page(c, whole));
     return INGOT_OK;
 }

@@ -28,12 +28,14 @@ static void split_batch(ingot_cache *c, const int *seqs, int n) {
 
 static void plan_segments(ingot_cache *c) {
     int batch_page = 0, part_row = 0;
-    c->any_splits = false;
+    c->any_splits = c->any_means = false;
     for (int i = 0; i < c->n_segments; i++) {
         segment *s = &c->segments[i];
         s->contiguous = c->order[s->row + s->n - 1] - c->order[s->row] == s->n - 1;
         s->packed_from = c->seqs[s->seq].packed_end;
-        s->packed_to = max_int(s->packed_from, s->first + s->n - c->window);
+        s->packed_to = max_int(s->packed_from, ingot_cache_pack_end(c, s->first + s->n));
+        s->finds_mean = c->hold && s->packed_from == 0 && s->packed_to > 0;
+        c->any_means |= s->finds_mean;
         s->batch_page = batch_page;
         batch_page += div_up(s->n, PAGE);
         s->max_splits = ingot_cache_max_splits(s->n);
@@ -149,30 +151,20 @@ void ingot_cache_step_end(ingot_cache *c) {
     leave_step(c);
 }
 
-/* The rings of layers that ran have taken new tokens over old ones. Those old tokens are packed in these layers; the others pack
- * them now, so that all layers agree on where the exact range begins. Returns the end of what stays packed. */
-static int settle_rings(ingot_cache *c, const segment *s) {
+/* The rings of layers that ran have taken new tokens over old ones. Those are packed in these layers, and go back as what they decode to. */
+static void restore_rings(ingot_cache *c, const segment *s) {
     const int lost_end = min_int(s->first, s->first + s->n - c->ring_pages * PAGE);
-    bool any = false;
-    for (int i = 0; i < c->n_layers; i++) any |= c->layers[i].done;
-    if (!c->window || !any || lost_end <= s->packed_from) return s->packed_from;
-    for (int i = 0; i < c->n_layers; i++) {
-        if (c->layers[i].done) continue;
-        const layer_job j = {.c = c, .l = &c->layers[i]};
-        for (int head = 0; head < c->layers[i].shape.n_kv_heads; head++)
-            ingot_cache_pack_ring(&j, s, head, s->packed_from, lost_end, &c->workers[0]);
-    }
-    return lost_end;
+    for (int i = 0; c->ring_pages && i < c->n_layers; i++)
+        if (c->layers[i].done) ingot_cache_unpack(c, &c->layers[i], s->seq, s->packed_from, lost_end, &c->workers[0]);
 }
 
 void ingot_cache_step_cancel(ingot_cache *c) {
     if (!c->in_step) return;
     for (int i = 0; i < c->n_segments; i++) {
         const segment *s = &c->segments[i];
-        const int kept = settle_rings(c, s);
-        c->seqs[s->seq].packed_end = kept;
+        restore_rings(c, s);
         for (int g = 0; g < c->n_groups; g++)
-            ingot_cache_pages_drop(c, g, s->seq, ingot_cache_hi_page(c, kept), ingot_cache_hi_page(c, s->packed_to));
+            ingot_cache_pages_drop(c, g, s->seq, ingot_cache_hi_page(c, s->packed_from), ingot_cache_hi_page(c, s->packed_to));
     }
     leave_step(c);
 }

@@ -8,7 +8,7 @@ enum { QUERY_TOKENS = 16 };
 
 static int batch_row(const layer_job *j, const segment *s, int token) { return j->c->order[s->row + token]; }
 
-static int dim_of(const layer_job *j, int side) { return j->l->fmt[side].dim; }
+static int dim_of(const layer_job *j, int side) { return j->l->exact_fmt[side].dim; }
 
 static const float *input_row(const layer_job *j, const segment *s, int side, int head, int position) {
     return j->x[side] + batch_row(j, s, position - s->first) * j->x_stride[side] + (ptrdiff_t)head * dim_of(j, side);
@@ -32,34 +32,41 @@ static bool check_rows(const layer_job *j, const segment *s, int side, int head,
 }
 
 /* What the packed form is made from is what the exact window held: the value rounded to f16. */
-static void round_f16(float *x, int dim, uint8_t *row) {
+static void round_f16(const ingot_kv_fmt *f, float *x, uint8_t *row) {
     const ingot_codec *f16 = ingot_codec_get(INGOT_CODEC_F16);
-    f16->encode(x, dim, 0, row);
-    f16->decode(row, dim, 0, x);
+    f16->encode(f, x, 0, 0, 1, row);
+    f16->decode(f, row, x);
 }
 
-/* Rows [from, to), at most PAGE, ready to encode: transformed, and rounded where `rounded`. Positions before the segment come
- * from the ring (already both). Returns the first row; *stride is their distance. */
-static const float *gather(const layer_job *j, const segment *s, int side, int head, int from, int to, bool rounded, worker *w, ptrdiff_t *stride) {
+/* One row of the segment as the exact stores get it. */
+static void transformed_row(const layer_job *j, const segment *s, int side, int head, int position, float *x) {
+    ingot_chain_forward(&j->l->side[side][head].chain, x, input_row(j, s, side, head, position));
+}
+
+void ingot_cache_stored_row(const layer_job *j, const segment *s, int side, int head, int position, worker *w, float *x) {
+    if (position < s->first) { /* already both */
+        ingot_cache_ring_get(j->c, j->l, s->seq, side, head, position, w->block, x);
+        return;
+    }
+    transformed_row(j, s, side, head, position, x);
+    if (j->c->ring_pages) round_f16(&j->l->exact_fmt[side], x, w->block);
+}
+
+/* Rows [from, to), at most PAGE, ready to encode; for the packed form (unless `exact`) less the mean where keys are centred.
+ * Returns the first row; *stride is their distance. */
+static const float *gather(const layer_job *j, const segment *s, int side, int head, int from, int to, bool exact, worker *w, ptrdiff_t *stride) {
     const int dim = dim_of(j, side);
-    const ingot_transform *t = j->c->transform[side];
-    if (from >= s->first && s->contiguous && !t->forward && !rounded) {
+    if (from >= s->first && s->contiguous && !j->l->side[side][head].chain.n && (exact || !j->c->ring_pages)) {
         *stride = j->x_stride[side];
         return input_row(j, s, side, head, from);
     }
+    const float *mean = !exact && j->l->centred && side == INGOT_SIDE_K ? ingot_cache_mean(j->c, j->l, s->seq, head) : NULL;
     *stride = dim;
     for (int p = from; p < to; p++) {
         float *x = w->rows + (ptrdiff_t)(p - from) * dim;
-        if (p < s->first) {
-            ingot_cache_ring_row(j->c, j->l, s->seq, side, head, p, w->row, x);
-            continue;
-        }
-        const float *in = input_row(j, s, side, head, p);
-        if (t->forward)
-            t->forward(x, in, dim);
-        else
-            memcpy(x, in, sizeof(float) * (size_t)dim);
-        if (rounded) round_f16(x, dim, w->row);
+        if (exact) transformed_row(j, s, side, head, p, x);
+        else ingot_cache_stored_row(j, s, side, head, p, w, x);
+        for (int i = 0; mean && i < dim; i++) x[i] -= mean[i];
     }
     return w->rows;
 }
@@ -67,14 +74,13 @@ static const float *gather(const layer_job *j, const segment *s, int side, int h
 /* Stores positions [from, to) of both sides into one head's tiles at `slot`; false when an input row is not finite. */
 static bool put(const layer_job *j, const segment *s, int head, int from, int to, bool exact, uint8_t *tile, int slot, worker *w) {
     const cache_layer *l = j->l;
-    const ingot_kv_fmt *fmt = exact ? l->exact_fmt : l->fmt;
-    const bool rounded = !exact && j->c->window > 0;
     for (int side = 0; side < N_SIDES; side++) {
+        const ingot_kv_fmt *f = exact ? &l->exact_fmt[side] : &l->side[side][head].fmt;
         ptrdiff_t stride;
         if (!check_rows(j, s, side, head, max_int(from, s->first), to)) return false;
-        const float *x = gather(j, s, side, head, from, to, rounded, w, &stride);
+        const float *x = gather(j, s, side, head, from, to, exact, w, &stride);
         uint8_t *at = tile + (side ? (exact ? l->exact_v_offset : l->v_offset) : 0);
-        j->c->backend->tile[side][fmt[side].codec].put(&fmt[side], at, slot, to - from, x, stride);
+        j->c->backend->tile[side][f->codec].put(f, at, slot, to - from, x, stride);
     }
     return true;
 }
@@ -98,17 +104,17 @@ static void pack(const layer_job *j, const segment *s, int head, int from, int t
 
 static void copy_queries(const layer_job *j, const segment *s, int head, int chunk) {
     const cache_layer *l = j->l;
-    const ingot_transform *t = j->c->transform[INGOT_SIDE_K];
+    const ingot_transform_chain *chain = &l->side[INGOT_SIDE_K][head].chain;
     const int dim = l->shape.k_dim, width = l->n_group * dim;
     const int end = min_int(s->n, (chunk + 1) * QUERY_TOKENS);
     for (int i = chunk * QUERY_TOKENS; i < end; i++) {
         const float *q = j->q + batch_row(j, s, i) * j->q_stride + (ptrdiff_t)head * width;
         float *to = j->c->q_copy + ((ptrdiff_t)(s->row + i) * l->shape.n_kv_heads + head) * width;
-        if (!t->forward) {
+        if (!chain->n) {
             memcpy(to, q, sizeof(float) * (size_t)width);
             continue;
         }
-        for (int g = 0; g < l->n_group; g++) t->forward(to + g * dim, q + g * dim, dim);
+        for (int g = 0; g < l->n_group; g++) ingot_chain_query(chain, to + g * dim, q + g * dim);
     }
 }
 
@@ -120,7 +126,7 @@ typedef struct store_plan {
 static store_plan plan_store(const layer_job *j, const segment *s) {
     return (store_plan){
         .packed = n_pieces(packed_begin(j, s), s->packed_to),
-        .batch = j->c->window ? div_up(s->n, PAGE) : 0,
+        .batch = j->c->ring_pages ? div_up(s->n, PAGE) : 0,
         .sinks = n_pieces(s->first, sinks_end(j, s)),
         .queries = j->copy_q ? div_up(s->n, QUERY_TOKENS) : 0,
     };
@@ -156,27 +162,18 @@ void ingot_cache_store_unit(const layer_job *j, const segment *s, int unit, work
     copy_queries(j, s, head, i - p.sinks);
 }
 
-void ingot_cache_pack_ring(const layer_job *j, const segment *s, int head, int from, int to, worker *w) {
-    from = max_int(from, j->c->n_sinks);
-    for (int i = 0; i < n_pieces(from, to); i++) {
-        int begin, end;
-        piece(from, to, i, &begin, &end);
-        pack(j, s, head, begin, end, w);
-    }
-}
-
 void ingot_cache_ring_update(const layer_job *j, const segment *s, int head, worker *w) {
     const cache_layer *l = j->l;
     const int end = s->first + s->n;
-    for (int p = max_int(s->first, end - j->c->window); p < end; p++) {
+    for (int p = max_int(s->first, s->packed_to); p < end; p++) {
         const int i = p - s->first;
         const uint8_t *from = ingot_cache_batch_tile(j->c, l, s, head, i / PAGE);
         uint8_t *to = ingot_cache_ring_tile(j->c, l, s->seq, head, p / PAGE);
         for (int side = 0; side < N_SIDES; side++) {
             const ingot_tile_ops *ops = &j->c->backend->tile[side][INGOT_CODEC_F16];
             const size_t offset = side ? l->exact_v_offset : 0;
-            ops->get_row(&l->exact_fmt[side], from + offset, i % PAGE, w->row);
-            ops->set_row(&l->exact_fmt[side], to + offset, p % PAGE, w->row);
+            ops->get_block(&l->exact_fmt[side], from + offset, i % PAGE, w->block);
+            ops->set_block(&l->exact_fmt[side], to + offset, p % PAGE, w->block);
         }
     }
 }

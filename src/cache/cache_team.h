@@ -2,6 +2,7 @@
 #ifndef INGOT_CACHE_TEAM_H
 #define INGOT_CACHE_TEAM_H
 #include "../base/pool.h"
+#include "../codec/codec.h"
 #include <ingot/cache.h>
 
 /* ingot_cache_layer for all threads of a team of the cache's device. Row i of q, k, v and out starts at i * stride (floats). Ends with
@@ -11,7 +12,7 @@ void ingot_cache_layer_team(ingot_cache *cache, int layer, const float *q, ptrdi
 /* INGOT_OK, or what went wrong in the layers of the running step so far (one thread asks, outside the team). */
 ingot_status ingot_cache_step_status(const ingot_cache *cache);
 
-/* Canonical row of one stored position, as it lies in the cache (transformed, if the plan says so). `row` has room for
- * 2 * dim bytes. *codec, *group: its format. Positions that are no longer held: INGOT_E_INVALID. */
-ingot_status ingot_cache_get_row(const ingot_cache *cache, int layer, int seq, bool value, int head, int position, void *row, int *codec, int *group);
+/* Canonical block that holds one stored position, as it lies in the cache (transformed, if the plan says so); *fmt: its format. `block` has
+ * room for INGOT_PAGE_TOKENS * (2 * dim + 4) bytes. Positions that are no longer held: INGOT_E_INVALID. */
+ingot_status ingot_cache_get_block(const ingot_cache *cache, int layer, int seq, bool value, int head, int position, void *block, ingot_kv_fmt *fmt);
 #endif

@@ -1,4 +1,4 @@
-/* Where the tiles of a head lie, and single rows of them. */
+/* Where the tiles of a head lie, single rows of the ring, and blocks for those who look on. */
 #include "cache_impl.h"
 #include "../base/error.h"
 
@@ -24,14 +24,49 @@ uint8_t *ingot_cache_batch_tile(const ingot_cache *c, const cache_layer *l, cons
     return c->batch + (size_t)(s->batch_page + page) * l->exact_page_bytes + (size_t)head * l->exact_head_bytes;
 }
 
-void ingot_cache_ring_row(const ingot_cache *c, const cache_layer *l, int seq, int side, int head, int position, uint8_t *row, float *x) {
-    const ingot_kv_fmt *f = &l->exact_fmt[side];
-    const uint8_t *tile = ingot_cache_ring_tile(c, l, seq, head, position / PAGE) + (side ? l->exact_v_offset : 0);
-    c->backend->tile[side][INGOT_CODEC_F16].get_row(f, tile, position % PAGE, row);
-    ingot_codec_get(INGOT_CODEC_F16)->decode(row, f->dim, f->group, x);
+static uint8_t *ring_side(const ingot_cache *c, const cache_layer *l, int seq, int side, int head, int position) {
+    return ingot_cache_ring_tile(c, l, seq, head, position / PAGE) + (side ? l->exact_v_offset : 0);
 }
 
-ingot_status ingot_cache_get_row(const ingot_cache *c, int layer, int seq, bool value, int head, int position, void *row, int *codec, int *group) {
+void ingot_cache_ring_get(const ingot_cache *c, const cache_layer *l, int seq, int side, int head, int position, uint8_t *row, float *x) {
+    const ingot_kv_fmt *f = &l->exact_fmt[side];
+    c->backend->tile[side][INGOT_CODEC_F16].get_block(f, ring_side(c, l, seq, side, head, position), position % PAGE, row);
+    ingot_codec_get(INGOT_CODEC_F16)->decode(f, row, x);
+}
+
+void ingot_cache_ring_set(const ingot_cache *c, const cache_layer *l, int seq, int side, int head, int position, uint8_t *row, const float *x) {
+    const ingot_kv_fmt *f = &l->exact_fmt[side];
+    ingot_codec_get(INGOT_CODEC_F16)->encode(f, x, 0, 0, 1, row);
+    c->backend->tile[side][INGOT_CODEC_F16].set_block(f, ring_side(c, l, seq, side, head, position), position % PAGE, row);
+}
+
+float *ingot_cache_mean(const ingot_cache *c, const cache_layer *l, int seq, int head) {
+    (void)c;
+    return l->means + ((size_t)seq * (size_t)l->shape.n_kv_heads + (size_t)head) * (size_t)l->shape.k_dim;
+}
+
+static void unpack_head(const ingot_cache *c, const cache_layer *l, int seq, int side, int head, int from, int to, worker *w) {
+    const ingot_kv_fmt *f = &l->side[side][head].fmt;
+    const int tokens = ingot_codec_tokens(f);
+    const float *mean = l->centred && side == INGOT_SIDE_K ? ingot_cache_mean(c, l, seq, head) : NULL;
+    for (int p = from; p < to; p++) {
+        if (p == from || p % tokens == 0) {
+            const uint8_t *tile = ingot_cache_packed_tile(c, l, seq, head, p / PAGE) + (side ? l->v_offset : 0);
+            c->backend->tile[side][f->codec].get_block(f, tile, p % PAGE / tokens * tokens, w->block);
+            ingot_codec_get(f->codec)->decode(f, w->block, w->rows);
+        }
+        float *x = w->rows + (ptrdiff_t)(p % tokens) * f->dim;
+        for (int i = 0; mean && i < f->dim; i++) x[i] += mean[i];
+        ingot_cache_ring_set(c, l, seq, side, head, p, w->block, x);
+    }
+}
+
+void ingot_cache_unpack(const ingot_cache *c, const cache_layer *l, int seq, int from, int to, worker *w) {
+    for (int side = 0; side < N_SIDES; side++)
+        for (int head = 0; head < l->shape.n_kv_heads; head++) unpack_head(c, l, seq, side, head, max_int(from, c->n_sinks), to, w);
+}
+
+ingot_status ingot_cache_get_block(const ingot_cache *c, int layer, int seq, bool value, int head, int position, void *block, ingot_kv_fmt *fmt) {
     if (layer < 0 || layer >= c->n_layers) return ingot_fail(INGOT_E_INVALID, "layer %d of a cache of %d", layer, c->n_layers);
     if (seq < 0 || seq >= c->max_seqs || !c->seqs[seq].open) return ingot_fail(INGOT_E_INVALID, "sequence %d is not open", seq);
     const cache_layer *l = &c->layers[layer];
@@ -43,9 +78,10 @@ ingot_status ingot_cache_get_row(const ingot_cache *c, int layer, int seq, bool 
     const uint8_t *tile = sink     ? ingot_cache_sink_tile(c, l, seq, head, position / PAGE)
                           : packed ? ingot_cache_packed_tile(c, l, seq, head, position / PAGE)
                                    : ingot_cache_ring_tile(c, l, seq, head, position / PAGE);
-    const ingot_kv_fmt *f = packed ? &l->fmt[value] : &l->exact_fmt[value];
+    const ingot_kv_fmt *f = packed ? &l->side[value][head].fmt : &l->exact_fmt[value];
     const size_t v_offset = packed ? l->v_offset : l->exact_v_offset;
-    c->backend->tile[value][f->codec].get_row(f, tile + (value ? v_offset : 0), position % PAGE, row);
-    *codec = f->codec, *group = f->group;
+    const int tokens = ingot_codec_tokens(f);
+    c->backend->tile[value][f->codec].get_block(f, tile + (value ? v_offset : 0), position % PAGE / tokens * tokens, block);
+    *fmt = *f;
     return INGOT_OK;
 }

@@ -7,7 +7,7 @@
 
 static int n_groups(int dim, int group) { return (dim + group - 1) / group; }
 
-static size_t row_bytes(int dim, int group) { return (size_t)n_groups(dim, group) * 4 + (size_t)dim / 2; }
+static size_t block_bytes(const ingot_kv_fmt *f) { return (size_t)n_groups(f->dim, f->group) * 4 + (size_t)f->dim / 2; }
 
 static float clip(float x) { return fminf(fmaxf(x, -INGOT_F16_MAX), INGOT_F16_MAX); }
 
@@ -30,8 +30,9 @@ static void encode_group(const float *x, int n, uint16_t *scale, uint16_t *mid, 
     }
 }
 
-static void encode(const float *x, int dim, int group, void *row) {
-    const int ng = n_groups(dim, group);
+static void encode(const ingot_kv_fmt *f, const float *x, ptrdiff_t stride, int first, int n_tokens, void *row) {
+    (void)stride, (void)first, (void)n_tokens;
+    const int dim = f->dim, group = f->group, ng = n_groups(dim, group);
     uint8_t *r = row;
     for (int g = 0; g < ng; g++) {
         const int at = g * group, n = dim - at < group ? dim - at : group;
@@ -42,8 +43,8 @@ static void encode(const float *x, int dim, int group, void *row) {
     }
 }
 
-static void decode(const void *row, int dim, int group, float *x) {
-    const int ng = n_groups(dim, group);
+static void decode(const ingot_kv_fmt *f, const void *row, float *x) {
+    const int dim = f->dim, group = f->group, ng = n_groups(dim, group);
     const uint8_t *r = row, *codes = r + 4 * ng;
     for (int g = 0; g < ng; g++) {
         const float s = ingot_f16_to_f32(ingot_get_u16(r + 2 * g)), m = ingot_f16_to_f32(ingot_get_u16(r + 2 * (ng + g)));
@@ -55,15 +56,15 @@ static void decode(const void *row, int dim, int group, float *x) {
     }
 }
 
-static const char *check(int dim, int group) {
-    if (group < 16 || group % 16) return "the group must be a multiple of 16";
-    return ingot_codec_check_dim(dim);
+static const char *check(const ingot_kv_fmt *f) {
+    if (f->group < 16 || f->group % 16) return "the group must be a multiple of 16";
+    return ingot_codec_check_dim(f);
 }
 
 static const int groups[] = {32, 64, 128, 0};
 
 const ingot_codec ingot_codec_int4 = {
     .name = "int4", .description = "4-bit codes, affine: one scale and one mid per group of channels of a token",
-    .default_group = 32, .groups = groups, .options = "group=32|64|128",
-    .row_bytes = row_bytes, .encode = encode, .decode = decode, .check = check,
+    .sides = INGOT_BOTH_SIDES, .needs = INGOT_CAL_NONE, .default_group = 32, .groups = groups, .options = "group=32|64|128",
+    .block_bytes = block_bytes, .encode = encode, .decode = decode, .check = check,
 };

@@ -6,10 +6,7 @@
 
 enum { BLOCK = 32 };
 
-static size_t row_bytes(int dim, int group) {
-    (void)group;
-    return (size_t)dim + 2 * (size_t)((dim + BLOCK - 1) / BLOCK);
-}
+static size_t block_bytes(const ingot_kv_fmt *f) { return (size_t)f->dim + 2 * (size_t)((f->dim + BLOCK - 1) / BLOCK); }
 
 static void encode_block(const float *x, int n, uint8_t *r) {
     float absmax = 0.0f;
@@ -25,33 +22,27 @@ static void encode_block(const float *x, int n, uint8_t *r) {
     }
 }
 
-static void encode(const float *x, int dim, int group, void *row) {
-    (void)group;
+static void encode(const ingot_kv_fmt *f, const float *x, ptrdiff_t stride, int first, int n_tokens, void *row) {
+    (void)stride, (void)first, (void)n_tokens;
     uint8_t *r = row;
-    for (int i = 0; i < dim; i += BLOCK) {
-        const int n = dim - i < BLOCK ? dim - i : BLOCK;
+    for (int i = 0; i < f->dim; i += BLOCK) {
+        const int n = f->dim - i < BLOCK ? f->dim - i : BLOCK;
         encode_block(x + i, n, r);
         r += 2 + n;
     }
 }
 
-static void decode(const void *row, int dim, int group, float *x) {
-    (void)group;
+static void decode(const ingot_kv_fmt *f, const void *row, float *x) {
     const uint8_t *r = row;
-    for (int i = 0; i < dim; i += BLOCK) {
-        const int n = dim - i < BLOCK ? dim - i : BLOCK;
+    for (int i = 0; i < f->dim; i += BLOCK) {
+        const int n = f->dim - i < BLOCK ? f->dim - i : BLOCK;
         const float d = ingot_f16_to_f32(ingot_get_u16(r));
         for (int j = 0; j < n; j++) x[i + j] = (float)(int8_t)r[2 + j] * d;
         r += 2 + n;
     }
 }
 
-static const char *check(int dim, int group) {
-    (void)group;
-    return ingot_codec_check_dim(dim);
-}
-
 const ingot_codec ingot_codec_q8_0 = {
-    .name = "q8_0", .description = "8-bit codes, one step per 32 channels of a token (ggml's blocks)", .options = "",
-    .row_bytes = row_bytes, .encode = encode, .decode = decode, .check = check,
+    .name = "q8_0", .description = "8-bit codes, one step per 32 channels of a token (ggml's blocks)", .sides = INGOT_BOTH_SIDES, .options = "", .needs = INGOT_CAL_NONE,
+    .block_bytes = block_bytes, .encode = encode, .decode = decode, .check = ingot_codec_check_dim,
 };

@@ -6,12 +6,19 @@
 #include "../transform/transform.h"
 #include <ingot/method.h>
 
-/* A side takes codec, transform and group from the method named for it; the plan takes the rest from the method named for
- * both sides. group 0: the codec's default. */
+/* A side takes codec, transforms, group and variant from the method named for it; the plan takes the rest from the method named for both sides. */
+typedef struct ingot_method_side {
+    int codec;
+    unsigned transforms; /* bits of the registry's rows: INGOT_BIT(HADAMARD) */
+    int group;           /* 0: the codec's default */
+    const char *variant; /* NULL: the codec's default for the side */
+} ingot_method_side;
+#define INGOT_BIT(transform) (1u << INGOT_TRANSFORM_##transform)
+
 typedef struct ingot_method {
     const char *name, *description;
-    int codec, transform, group;
-    int policy, window, sinks;
+    ingot_method_side k, v;
+    int window, sinks;
 } ingot_method;
 
 const ingot_method *ingot_method_get(int i); /* NULL when out of range */

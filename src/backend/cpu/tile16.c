@@ -1,4 +1,4 @@
-/* Canonical rows into and out of the CPU's tiles. */
+/* Canonical blocks into and out of the CPU's tiles. */
 #include "tile16.h"
 #include <string.h>
 

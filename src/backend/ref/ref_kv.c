@@ -4,30 +4,36 @@
 #include <math.h>
 #include <string.h>
 
-static size_t row_bytes(const ingot_kv_fmt *f) { return ingot_codec_get(f->codec)->row_bytes(f->dim, f->group); }
+static size_t tile_bytes(const ingot_kv_fmt *f) {
+    return (size_t)(INGOT_PAGE_TOKENS / ingot_codec_tokens(f)) * ingot_codec_get(f->codec)->block_bytes(f);
+}
 
-static size_t tile_bytes(const ingot_kv_fmt *f) { return INGOT_PAGE_TOKENS * row_bytes(f); }
+static size_t block_at(const ingot_kv_fmt *f, int slot) {
+    return (size_t)(slot / ingot_codec_tokens(f)) * ingot_codec_get(f->codec)->block_bytes(f);
+}
 
 static void tile_put(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, const float *x, ptrdiff_t stride) {
-    const size_t bytes = row_bytes(f);
-    for (int i = 0; i < n; i++)
-        ingot_codec_get(f->codec)->encode(x + i * stride, f->dim, f->group, tile + (size_t)(slot + i) * bytes);
+    const int tokens = ingot_codec_tokens(f), end = slot + n;
+    for (int from = slot; from < end;) {
+        const int base = from - from % tokens, to = base + tokens < end ? base + tokens : end;
+        /* encode counts tokens from the start of the block, where x may have none */
+        ingot_codec_get(f->codec)->encode(f, x + (base - slot) * stride, stride, from - base, to - from, tile + block_at(f, base));
+        from = to;
+    }
 }
 
-static void tile_get_row(const ingot_kv_fmt *f, const uint8_t *tile, int slot, void *row) {
-    const size_t bytes = row_bytes(f);
-    memcpy(row, tile + (size_t)slot * bytes, bytes);
+static void tile_get_block(const ingot_kv_fmt *f, const uint8_t *tile, int slot, void *block) {
+    memcpy(block, tile + block_at(f, slot), ingot_codec_get(f->codec)->block_bytes(f));
 }
 
-static void tile_set_row(const ingot_kv_fmt *f, uint8_t *tile, int slot, const void *row) {
-    const size_t bytes = row_bytes(f);
-    memcpy(tile + (size_t)slot * bytes, row, bytes);
+static void tile_set_block(const ingot_kv_fmt *f, uint8_t *tile, int slot, const void *block) {
+    memcpy(tile + block_at(f, slot), block, ingot_codec_get(f->codec)->block_bytes(f));
 }
 
-/* Scratch: per row m, l and o [v.dim] in double, then one decoded row of K and one of V. */
+/* Scratch: per row m, l and o [v.dim] in double, then one decoded block of K and one of V. */
 static size_t attend_scratch_bytes(const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_group, int max_tokens) {
     const size_t rows = (size_t)n_group * (size_t)max_tokens;
-    return rows * (size_t)(v->dim + 2) * sizeof(double) + (size_t)(k->dim + v->dim) * sizeof(float);
+    return rows * (size_t)(v->dim + 2) * sizeof(double) + ((size_t)k->dim * (size_t)ingot_codec_tokens(k) + (size_t)v->dim * (size_t)ingot_codec_tokens(v)) * sizeof(float);
 }
 
 /* One step of the online softmax: state s = (m, l, o[dim]) takes value v with score x. */
@@ -44,8 +50,11 @@ static void take(double *s, double x, const float *v, int dim) {
     for (int i = 0; i < dim; i++) o[i] += p * v[i];
 }
 
-static void decode_slot(const ingot_kv_fmt *f, const uint8_t *tile, int slot, float *x) {
-    ingot_codec_get(f->codec)->decode(tile + (size_t)slot * row_bytes(f), f->dim, f->group, x);
+/* The vector of a slot; `x` holds its decoded block, which is decoded where `first` says so or the block begins. */
+static const float *decode_slot(const ingot_kv_fmt *f, const uint8_t *tile, int slot, bool first, float *x) {
+    const int tokens = ingot_codec_tokens(f), at = slot % tokens;
+    if (first || at == 0) ingot_codec_get(f->codec)->decode(f, tile + block_at(f, slot), x);
+    return x + (ptrdiff_t)at * f->dim;
 }
 
 static void load_state(const ingot_attend_args *a, int row, double *s) {
@@ -61,10 +70,10 @@ static void store_state(const ingot_attend_args *a, int row, const double *s) {
     for (int i = 0; i < a->v.dim; i++) a->o[(ptrdiff_t)row * a->v.dim + i] = (float)(s[2 + i] * c);
 }
 
-static void attend_position(const ingot_attend_args *a, int p, double *state, float *k, float *v) {
+static void attend_position(const ingot_attend_args *a, int p, bool first, double *state, float *k_block, float *v_block) {
     const uint8_t *tile = a->tiles[p / INGOT_PAGE_TOKENS];
-    decode_slot(&a->k, tile, p % INGOT_PAGE_TOKENS, k);
-    decode_slot(&a->v, tile + a->v_offset, p % INGOT_PAGE_TOKENS, v);
+    const float *k = decode_slot(&a->k, tile, p % INGOT_PAGE_TOKENS, first, k_block);
+    const float *v = decode_slot(&a->v, tile + a->v_offset, p % INGOT_PAGE_TOKENS, first, v_block);
     for (int t = 0; t < a->n_tokens; t++) {
         if (p < a->lo[t] || p >= a->hi[t]) continue;
         for (int g = 0; g < a->n_group; g++) {
@@ -80,7 +89,7 @@ static void attend(const ingot_attend_args *a) {
     const int rows = a->n_tokens * a->n_group;
     const size_t width = (size_t)a->v.dim + 2;
     double *state = a->scratch;
-    float *k = (float *)(state + (size_t)rows * width), *v = k + a->k.dim;
+    float *k = (float *)(state + (size_t)rows * width), *v = k + (ptrdiff_t)a->k.dim * ingot_codec_tokens(&a->k);
     int first = INT32_MAX, end = 0;
     for (int t = 0; t < a->n_tokens; t++) {
         if (a->lo[t] >= a->hi[t]) continue;
@@ -89,7 +98,7 @@ static void attend(const ingot_attend_args *a) {
     }
     if (first >= end) return;
     for (int r = 0; r < rows; r++) load_state(a, r, state + (size_t)r * width);
-    for (int p = first; p < end; p++) attend_position(a, p, state, k, v);
+    for (int p = first; p < end; p++) attend_position(a, p, p == first, state, k, v);
     for (int r = 0; r < rows; r++)
         if (a->lo[r / a->n_group] < a->hi[r / a->n_group]) store_state(a, r, state + (size_t)r * width);
 }
@@ -110,7 +119,7 @@ static void normalize(const float *o, float l, float *out, int dim) {
 void ingot_ref_kv_init(ingot_backend *b) {
     for (int side = 0; side < 2; side++)
         for (int c = 0; c < INGOT_N_CODECS; c++)
-            b->tile[side][c] = (ingot_tile_ops){tile_bytes, tile_put, tile_get_row, tile_set_row};
+            b->tile[side][c] = (ingot_tile_ops){tile_bytes, tile_put, tile_get_block, tile_set_block};
     b->attend = attend;
     b->attend_scratch_bytes = attend_scratch_bytes;
     b->merge = merge;

@@ -1,0 +1,69 @@
+/* How every side of every head is stored: formats, transforms, and what they take from the calibration. */
+#include "../base/alloc.h"
+#include "../base/error.h"
+#include "cache_impl.h"
+
+static size_t count_heads(const ingot_cache *c) {
+    size_t n = 0;
+    for (int i = 0; i < c->n_layers; i++) n += (size_t)c->layers[i].shape.n_kv_heads;
+    return n;
+}
+
+static int dim_of(const cache_layer *l, int side) { return side ? l->shape.v_dim : l->shape.k_dim; }
+
+/* The array that a part needs, with the wanted number of elements. */
+static ingot_status take(const ingot_calibration *cal, const char *part, int kind, int bits, int group, int side, int layer, int head, size_t wanted, const float **out) {
+    size_t n = 0;
+    if (!cal) return ingot_fail(INGOT_E_INVALID, "%s needs a calibration of the model, and none was given", part);
+    *out = ingot_calibration_get(cal, kind, bits, group, side, layer, head, &n);
+    if (!*out) return ingot_fail(INGOT_E_INVALID, "%s: the calibration has nothing for %s of layer %d, KV head %d", part, side ? "values" : "keys", layer, head);
+    if (n != wanted)
+        return ingot_fail(INGOT_E_INVALID, "%s: the calibration of layer %d, KV head %d has %zu elements, %zu are needed: it was made for another model", part, layer, head, n, wanted);
+    return INGOT_OK;
+}
+
+static ingot_status set_chain(const ingot_calibration *cal, ingot_transform_chain *chain, unsigned transforms, int side, int layer, int head, int dim) {
+    *chain = (ingot_transform_chain){.dim = dim};
+    for (int stage = 0; stage < INGOT_N_STAGES; stage++)
+        for (int i = 0; i < INGOT_N_TRANSFORMS; i++) {
+            const ingot_transform *t = ingot_transform_get(i);
+            if (!(transforms >> i & 1u) || (int)t->stage != stage || !t->forward) continue;
+            const size_t n = (size_t)dim * (t->needs == INGOT_CAL_WHITEN ? 2 * (size_t)dim : 1);
+            if (t->needs != INGOT_CAL_NONE) INGOT_TRY(take(cal, t->name, t->needs, 0, 0, side, layer, head, n, &chain->cal[chain->n]));
+            chain->step[chain->n++] = t;
+        }
+    return INGOT_OK;
+}
+
+static bool is_centred(unsigned transforms) {
+    for (int i = 0; i < INGOT_N_TRANSFORMS; i++)
+        if ((transforms >> i & 1u) && ingot_transform_get(i)->running_mean) return true;
+    return false;
+}
+
+static ingot_kv_fmt format(const ingot_cache *c, const cache_layer *l, int layer, int side) {
+    const ingot_side_plan *p = ingot_plan_side(&c->plan, layer, side);
+    ingot_kv_fmt f = {.codec = p->codec, .group = p->group, .dim = dim_of(l, side), .variant = p->variant, .side = (ingot_kv_side)side,
+                      .adjacent_pairs = l->shape.adjacent_pairs};
+    const bool tokens = ingot_codec_get(p->codec)->group_is_tokens && side == INGOT_SIDE_K;
+    if (!tokens) f.group = min_int(f.group, f.dim);
+    return f;
+}
+
+ingot_status ingot_cache_sides_create(ingot_cache *c, const ingot_calibration *cal) {
+    c->sides = ingot_alloc_array(count_heads(c) * N_SIDES, sizeof *c->sides, INGOT_MEM_OTHER);
+    if (!c->sides) return ingot_fail(INGOT_E_NOMEM, "no memory for the formats of %d layers", c->n_layers);
+    cache_side *at = c->sides;
+    for (int i = 0; i < c->n_layers; i++) {
+        cache_layer *l = &c->layers[i];
+        l->centred = is_centred(ingot_plan_side(&c->plan, i, false)->transforms);
+        for (int side = 0; side < N_SIDES; side++) {
+            l->side[side] = at;
+            for (int h = 0; h < l->shape.n_kv_heads; h++, at++) {
+                at->fmt = format(c, l, i, side);
+                INGOT_TRY(set_chain(cal, &at->chain, ingot_plan_side(&c->plan, i, side)->transforms, side, i, h, at->fmt.dim));
+            }
+        }
+    }
+    return INGOT_OK;
+}
