@@ -74,9 +74,17 @@ void ingot_tape_rope(ingot_model_build *b, ingot_buf x, int heads, int dim, int 
     push(b, (ingot_op){.kind = INGOT_OP_ROPE, .dst = x, .src = x, .heads = heads, .dim = dim, .rope = rope});
 }
 
+/* Whether the keys in front of the tape's end were rotated in pairs (2j, 2j + 1). */
+static bool has_adjacent_pairs(const ingot_model *m) {
+    for (int i = m->n_ops; i-- > 0 && m->tape[i].kind != INGOT_OP_ATTEND;)
+        if (m->tape[i].kind == INGOT_OP_ROPE && m->tape[i].dst == INGOT_BUF_K) return !m->ropes[m->tape[i].rope].neox;
+    return false;
+}
+
 void ingot_tape_attend(ingot_model_build *b, int layer) {
     if (b->status != INGOT_OK) return;
-    const ingot_layer_shape *s = &b->model->layers[layer];
+    ingot_layer_shape *s = &b->model->layers[layer];
+    s->adjacent_pairs = has_adjacent_pairs(b->model);
     widen(b->model, INGOT_BUF_ATT, s->n_heads * s->v_dim);
     push(b, (ingot_op){.kind = INGOT_OP_ATTEND, .dst = INGOT_BUF_ATT, .src = INGOT_BUF_Q, .layer = layer, .heads = 1});
 }
