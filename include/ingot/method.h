@@ -16,20 +16,27 @@ typedef enum ingot_part_kind {
     INGOT_PART_POLICY     /* which tokens stay */
 } ingot_part_kind;
 
-/* One registry row as shown to users. `bits_per_element` is the stored bits per element of a
- * vector of 128 elements with the part's default options, metadata included; 0 where it has no meaning. */
+/* One registry row as shown to users. */
 typedef struct ingot_part_info {
     const char *name;
     ingot_part_kind kind;
-    double bits_per_element;
+    double bits_per_element; /* ingot_part_bits of vectors of 128 elements */
     const char *description;
-    const char *options; /* such as "group=32|64|128"; "" when it has none */
+    const char *options;    /* such as "group=32|64|128"; "" when it has none */
+    const char *source;     /* where it comes from, such as "arXiv 2402.02750"; "" when there is nothing to cite */
+    const char *limits;     /* what to know before relying on it; "" when there is nothing */
+    unsigned sides;         /* where it can be used: bit 0 keys, bit 1 values */
+    bool needs_calibration;
+    int window;             /* methods: newest tokens that stay exact unless told otherwise */
 } ingot_part_info;
 
 /* Number of rows of one kind. */
 int ingot_part_count(ingot_part_kind kind);
 /* Row `i` of a kind; NULL when out of range. */
 const ingot_part_info *ingot_part_get(ingot_part_kind kind, int i);
+/* Stored bits per element of vectors of `dim` elements with the row's default options, metadata included; of a method: the mean of K and V. 0 where it has
+ * no meaning, and where such vectors cannot be stored. */
+double ingot_part_bits(ingot_part_kind kind, int i, int dim);
 
 /* What one side (K or V) of the cache is stored as. */
 typedef struct ingot_side_plan {
@@ -80,7 +87,7 @@ ingot_status ingot_plan_parse(ingot_plan *out, const ingot_plan_spec *spec);
 /* Writes the one canonical spelling, such as "int4,group=64" or "k=q8_0 v=int4,group=64 window=128 sinks=4 policy=qfilters,budget=1024
  * layers=0-1,28-29=q8_0"; parts that are the default are left out; ingot_plan_parse reads it back as `kv`. Always NUL-terminated; returns `buf`. */
 const char *ingot_plan_print(const ingot_plan *plan, char *buf, size_t cap);
-#define INGOT_PLAN_TEXT_BYTES 1024 /* holds every spelling */
+#define INGOT_PLAN_TEXT_BYTES 4096 /* holds every spelling */
 
 /* The sides of one layer. */
 const ingot_side_plan *ingot_plan_side(const ingot_plan *plan, int layer, bool value);

@@ -1,182 +1,101 @@
-/* Windows of a text through the engine, as in generation: each token attends to older tokens as the cache has packed them. For KLD a
- * second engine with the f16 cache runs beside, and both rows of logits of a position are compared at once, so that no full set of logits is kept. */
-#include <ingot/eval.h>
+/* Windows of a text through engines, as in generation: each token attends to older tokens as the cache has packed them. */
 #include "../base/alloc.h"
 #include "../base/error.h"
 #include "logprob.h"
+#include "stats.h"
+#include "tracks.h"
 #include <math.h>
 #include <stdio.h>
-
-/* One engine and the session that is fed. */
-typedef struct track {
-    ingot_engine *engine;
-    ingot_session *session;
-    ingot_batch_token *batch; /* [n_batch] */
-} track;
 
 typedef struct evaluation {
     const ingot_eval_config *config;
     ingot_model *model;
-    ingot_model_info info;
-    track plan, base; /* base.engine is NULL without KLD */
-    int32_t *window;  /* [n_ctx] tokens */
-    double *nll, *nll_base, *kld, *sorted; /* [n_ctx]: of token i + 1 at position i */
-    double *all_kld;  /* [n_windows * (n_ctx - 1)] */
-    bool *same_top;   /* [n_ctx] */
+    eval_tracks set;
+    int n_plans, n_windows, n_scored; /* positions of a window: all but the last */
+    int window_index;                 /* the one that runs, from 0 */
+    int32_t *window;          /* [n_ctx] tokens */
+    bool *want;               /* [n_ctx] */
+    eval_position *positions; /* [n_plans][n_windows][n_scored]: of token i + 1 at position i */
+    double *sorted;           /* [n_windows * n_scored] */
 } evaluation;
 
-/* Rows of logits that are being scored, from position `first` of the window. */
-typedef struct rows { evaluation *ev; int first; const float *plan, *base; } rows;
+static eval_position *positions_of(const evaluation *ev, int plan, int window) {
+    return ev->positions + ((size_t)plan * (size_t)ev->n_windows + (size_t)window) * (size_t)ev->n_scored;
+}
 
-static void score_row(void *user, int i) {
-    const rows *r = user;
-    evaluation *ev = r->ev;
-    const int n = ev->info.n_vocab, at = r->first + i;
-    const int32_t next = ev->window[at + 1];
-    const float *y = r->plan + (size_t)i * (size_t)n;
-    if (!r->base) {
+static void score_row(void *user, int track, int row, const float *base, const float *logits) {
+    const evaluation *ev = user;
+    const int n = ev->set.n_vocab;
+    const int32_t next = ev->window[row + 1];
+    eval_position *p = positions_of(ev, track, ev->window_index) + row;
+    if (!base) {
         int top;
-        ev->nll[at] = ingot_log_sum_exp(y, n, &top) - (double)y[next];
+        p->nll = ingot_log_sum_exp(logits, n, &top) - (double)logits[next];
         return;
     }
-    const float *x = r->base + (size_t)i * (size_t)n;
-    const ingot_divergence d = ingot_logits_divergence(x, y, n);
-    ev->nll[at] = d.lse_q - (double)y[next];
-    ev->nll_base[at] = d.lse_p - (double)x[next];
-    ev->kld[at] = d.kl;
-    ev->same_top[at] = d.top_p == d.top_q;
+    const ingot_divergence d = ingot_logits_divergence(base, logits, n);
+    *p = (eval_position){.nll = d.lse_q - (double)logits[next], .nll_base = d.lse_p - (double)base[next], .kld = d.kl, .same_top = d.top_p == d.top_q};
 }
 
-static ingot_status open_track(track *t, evaluation *ev, const ingot_plan *plan) {
-    const ingot_engine_config config = {.plan = *plan, .n_ctx = ev->config->n_ctx, .max_sessions = 1,
-                                         .n_batch = ev->config->n_batch, .activations = ev->config->activations};
-    INGOT_TRY(ingot_engine_create(&t->engine, ev->model, &config));
-    INGOT_TRY(ingot_session_create(&t->session, t->engine));
-    t->batch = ingot_alloc_array((size_t)ingot_engine_n_batch(t->engine), sizeof *t->batch, INGOT_MEM_SCRATCH);
-    return t->batch ? INGOT_OK : ingot_fail(INGOT_E_NOMEM, "out of memory for a batch");
-}
-
-static void close_track(track *t) {
-    ingot_dealloc(t->batch);
-    ingot_session_destroy(t->session);
-    ingot_engine_destroy(t->engine);
-}
-
-/* Tokens [first, first + n) of the window; logits of all but the window's last token are wanted. */
-static ingot_status feed(const track *t, const evaluation *ev, int first, int n) {
-    for (int i = 0; i < n; i++) t->batch[i] = (ingot_batch_token){t->session, ev->window[first + i], first + i + 1 < ev->config->n_ctx};
-    return ingot_engine_forward(t->engine, t->batch, n, NULL);
-}
-
-static ingot_status feed_and_score(evaluation *ev, int first, int n) {
-    INGOT_TRY(feed(&ev->plan, ev, first, n));
-    if (ev->base.engine) INGOT_TRY(feed(&ev->base, ev, first, n));
-    const int wanted = first + n < ev->config->n_ctx ? n : n - 1, most = ingot_engine_max_logits(ev->plan.engine);
-    for (int at = 0; at < wanted; at += most) {
-        const int len = wanted - at < most ? wanted - at : most;
-        rows r = {.ev = ev, .first = first + at};
-        INGOT_TRY(ingot_engine_logits(ev->plan.engine, at, len, &r.plan));
-        if (ev->base.engine) INGOT_TRY(ingot_engine_logits(ev->base.engine, at, len, &r.base));
-        ingot_engine_parallel(ev->plan.engine, len, score_row, &r);
-    }
-    return INGOT_OK;
-}
-
-/* Mean of v[from..n_ctx-2], that is of tokens from+1 on. */
-static double mean_from(const evaluation *ev, const double *v, int from) {
-    double sum = 0.0;
-    for (int i = from; i < ev->config->n_ctx - 1; i++) sum += v[i];
-    return sum / (ev->config->n_ctx - 1 - from);
-}
-
-static ingot_status report(const evaluation *ev, int done_windows, int n_windows, int done_tokens) {
-    const ingot_eval_config *c = ev->config;
-    if (!c->progress) return INGOT_OK;
+static ingot_status run_window(evaluation *ev, const int32_t *tokens) {
+    const int n = ev->config->n_ctx;
     char what[64];
-    snprintf(what, sizeof what, "window %d of %d", done_windows + 1, n_windows);
-    const double part = (double)done_tokens / c->n_ctx;
-    return c->progress(c->progress_user, what, (done_windows + part) / n_windows) ? INGOT_OK : ingot_fail(INGOT_E_CANCELLED, "the evaluation was cancelled");
-}
-
-static void summarize_window(evaluation *ev, ingot_eval_window *w, double *all_kld) {
-    const int n = ev->config->n_ctx, half = n / 2 - 1; /* position whose next token is n / 2 */
-    w->nll_all = mean_from(ev, ev->nll, 0);
-    w->nll_second_half = mean_from(ev, ev->nll, half);
-    if (!ev->base.engine) return;
-    w->nll_second_half_base = mean_from(ev, ev->nll_base, half);
-    w->kld_mean = mean_from(ev, ev->kld, 0);
-    int same = 0;
-    for (int i = 0; i < n - 1; i++) {
-        same += ev->same_top[i];
-        ev->sorted[i] = all_kld[i] = ev->kld[i];
-    }
-    w->top1_agreement = (double)same / (n - 1);
-    w->kld_p99 = ingot_quantile(ev->sorted, (size_t)n - 1, 0.99);
-    w->kld_p999 = ingot_quantile(ev->sorted, (size_t)n - 1, 0.999);
-}
-
-static ingot_status run_window(evaluation *ev, const int32_t *tokens, int index, int n_windows) {
-    const int n = ev->config->n_ctx, step = ingot_engine_n_batch(ev->plan.engine);
-    for (int i = 0; i < n; i++) ev->window[i] = tokens[i];
+    snprintf(what, sizeof what, "window %d of %d", ev->window_index + 1, ev->n_windows);
+    ev->set.work.what = what;
+    INGOT_TRY(ingot_eval_work_add(&ev->set.work, 0));
+    for (int i = 0; i < n; i++) ev->window[i] = tokens[i], ev->want[i] = i + 1 < n;
     if (ingot_model_adds_bos(ev->model) && ingot_model_bos(ev->model) >= 0) ev->window[0] = ingot_model_bos(ev->model);
-    INGOT_TRY(ingot_session_trim(ev->plan.session, 0));
-    if (ev->base.engine) INGOT_TRY(ingot_session_trim(ev->base.session, 0));
-    for (int at = 0; at < n; at += step) {
-        INGOT_TRY(report(ev, index, n_windows, at));
-        INGOT_TRY(feed_and_score(ev, at, n - at < step ? n - at : step));
-    }
-    for (int i = 0; i < n - 1; i++)
-        if (!isfinite(ev->nll[i])) return ingot_fail(INGOT_E_INVALID, "the logits at position %d of window %d are not finite", i, ev->config->first_window + index);
-    return INGOT_OK;
+    const eval_sequence q = {ev->window, ev->want, n};
+    return ingot_eval_tracks_run(&ev->set, &q, score_row, ev);
 }
 
-static void summarize(evaluation *ev, ingot_eval_result *out) {
+/* --- results --- */
+static void summarize_window(const evaluation *ev, ingot_eval_window *w, const eval_position *p) {
+    const int half = ev->config->n_ctx / 2 - 1; /* position whose next token is n_ctx / 2 */
+    w->nll_all = ingot_eval_mean_nll(p, 0, ev->n_scored, false);
+    w->nll_second_half = ingot_eval_mean_nll(p, half, ev->n_scored, false);
+    if (!ev->set.base.engine) return;
+    w->nll_second_half_base = ingot_eval_mean_nll(p, half, ev->n_scored, true);
+    eval_summary s;
+    ingot_eval_summarize(&s, p, 1, ev->n_scored, ev->sorted);
+    w->kld_mean = s.mean, w->kld_p99 = s.p99, w->kld_p999 = s.p999, w->kld_max = s.max;
+    w->top1_agreement = s.top1_agreement, w->rms_dp = s.rms_dp, w->mean_dp = s.mean_dp;
+    for (int i = 0; i < 4; i++) w->kld_quarter[i] = s.quarter[i];
+}
+
+static void summarize(const evaluation *ev, ingot_eval_result *out, int plan) {
     double nll = 0.0, base = 0.0;
-    for (int w = 0; w < out->n_windows; w++) {
+    for (int w = 0; w < ev->n_windows; w++) {
+        summarize_window(ev, &out->windows[w], positions_of(ev, plan, w));
         nll += out->windows[w].nll_second_half;
         base += out->windows[w].nll_second_half_base;
-        out->kld_mean += out->windows[w].kld_mean / out->n_windows;
-        out->top1_agreement += out->windows[w].top1_agreement / out->n_windows;
     }
-    out->ppl = exp(nll / out->n_windows);
-    out->n_tokens = (uint64_t)out->n_windows * (uint64_t)(ev->config->n_ctx - 1);
-    if (!ev->base.engine) return;
-    out->ppl_base = exp(base / out->n_windows);
-    out->kld_p99 = ingot_quantile(ev->all_kld, (size_t)out->n_tokens, 0.99);
-    out->kld_p999 = ingot_quantile(ev->all_kld, (size_t)out->n_tokens, 0.999);
+    out->n_windows = ev->n_windows;
+    out->n_tokens = (uint64_t)ev->n_windows * (uint64_t)ev->n_scored;
+    out->ppl = exp(nll / ev->n_windows);
+    if (!ev->set.base.engine) return;
+    out->ppl_base = exp(base / ev->n_windows);
+    eval_summary s;
+    ingot_eval_summarize(&s, positions_of(ev, plan, 0), ev->n_windows, ev->n_scored, ev->sorted);
+    out->kld_mean = s.mean, out->kld_p99 = s.p99, out->kld_p999 = s.p999, out->kld_max = s.max;
+    out->top1_agreement = s.top1_agreement, out->rms_dp = s.rms_dp, out->mean_dp = s.mean_dp;
+    for (int i = 0; i < 4; i++) out->kld_quarter[i] = s.quarter[i];
 }
 
-static ingot_status run_windows(evaluation *ev, const int32_t *tokens, ingot_eval_result *out) {
-    const size_t n = (size_t)ev->config->n_ctx;
-    for (int w = 0; w < out->n_windows; w++) {
-        const size_t index = (size_t)ev->config->first_window + (size_t)w;
-        INGOT_TRY(run_window(ev, tokens + index * n, w, out->n_windows));
-        summarize_window(ev, &out->windows[w], ev->all_kld + (size_t)w * (n - 1));
+static ingot_status collect(const evaluation *ev, ingot_eval_result *out) {
+    for (int i = 0; i < ev->n_plans; i++) {
+        const eval_track *t = &ev->set.tracks[i];
+        if (!t->engine) {
+            out[i].status = t->status;
+            snprintf(out[i].message, sizeof out[i].message, "%s", t->message);
+            continue;
+        }
+        out[i].windows = ingot_alloc_array((size_t)ev->n_windows, sizeof *out[i].windows, INGOT_MEM_OTHER);
+        if (!out[i].windows) return ingot_fail(INGOT_E_NOMEM, "out of memory for %d windows", ev->n_windows);
+        summarize(ev, &out[i], i);
+        ingot_cache_memory_get(ingot_engine_cache(t->engine), &out[i].memory);
     }
-    summarize(ev, out);
-    if (ev->config->progress) ev->config->progress(ev->config->progress_user, "done", 1.0);
     return INGOT_OK;
-}
-
-static ingot_status allocate(evaluation *ev, ingot_eval_result *out) {
-    const size_t n = (size_t)ev->config->n_ctx, windows = (size_t)out->n_windows;
-    ev->window = ingot_alloc_array(n, sizeof *ev->window, INGOT_MEM_OTHER);
-    ev->nll = ingot_alloc_array(n, sizeof *ev->nll, INGOT_MEM_OTHER);
-    ev->nll_base = ingot_alloc_array(n, sizeof *ev->nll_base, INGOT_MEM_OTHER);
-    ev->kld = ingot_alloc_array(n, sizeof *ev->kld, INGOT_MEM_OTHER);
-    ev->sorted = ingot_alloc_array(n, sizeof *ev->sorted, INGOT_MEM_OTHER);
-    ev->same_top = ingot_alloc_array(n, sizeof *ev->same_top, INGOT_MEM_OTHER);
-    ev->all_kld = ingot_alloc_array(windows, (n - 1) * sizeof *ev->all_kld, INGOT_MEM_OTHER);
-    out->windows = ingot_alloc_array(windows, sizeof *out->windows, INGOT_MEM_OTHER);
-    const bool all = ev->window && ev->nll && ev->nll_base && ev->kld && ev->sorted && ev->same_top && ev->all_kld && out->windows;
-    return all ? INGOT_OK : ingot_fail(INGOT_E_NOMEM, "out of memory for %zu windows of %zu tokens", windows, n);
-}
-
-static void release(evaluation *ev) {
-    void *owned[] = {ev->window, ev->nll, ev->nll_base, ev->kld, ev->sorted, ev->same_top, ev->all_kld};
-    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) ingot_dealloc(owned[i]);
-    close_track(&ev->plan);
-    close_track(&ev->base);
 }
 
 /* Number of windows to run; the text must hold them. */
@@ -199,31 +118,80 @@ static ingot_status check_tokens(const ingot_model_info *info, const int32_t *to
     return INGOT_OK;
 }
 
-static ingot_status evaluate(ingot_eval_result *out, ingot_model *model, const int32_t *tokens, size_t n, const ingot_eval_config *config, bool kld) {
+static ingot_status allocate(evaluation *ev) {
+    const size_t n = (size_t)ev->config->n_ctx, scored = (size_t)ev->n_scored, windows = (size_t)ev->n_windows;
+    ev->window = ingot_alloc_array(n, sizeof *ev->window, INGOT_MEM_OTHER);
+    ev->want = ingot_alloc_array(n, sizeof *ev->want, INGOT_MEM_OTHER);
+    ev->sorted = ingot_alloc_array(windows, scored * sizeof *ev->sorted, INGOT_MEM_OTHER);
+    ev->positions = ingot_alloc_array((size_t)ev->n_plans * windows, scored * sizeof *ev->positions, INGOT_MEM_OTHER);
+    const bool all = ev->window && ev->want && ev->sorted && ev->positions;
+    return all ? INGOT_OK : ingot_fail(INGOT_E_NOMEM, "out of memory for %zu windows of %zu tokens", windows, n);
+}
+
+static ingot_status run(evaluation *ev, ingot_eval_result *out, const int32_t *tokens, const ingot_eval_plan *plans, bool kld) {
+    const ingot_eval_config *c = ev->config;
+    const eval_tracks_config config = {.n_ctx = c->n_ctx, .n_batch = c->n_batch, .activations = c->activations, .base = kld,
+                                       .progress = c->progress, .progress_user = c->progress_user};
+    INGOT_TRY(allocate(ev));
+    INGOT_TRY(ingot_eval_tracks_open(&ev->set, ev->model, &config, plans, ev->n_plans));
+    ev->set.work.total = (double)(ev->n_plans + kld) * ev->n_windows * c->n_ctx;
+    for (int w = 0; w < ev->n_windows && ingot_eval_tracks_alive(&ev->set); w++) {
+        ev->window_index = w;
+        INGOT_TRY(run_window(ev, tokens + ((size_t)c->first_window + (size_t)w) * (size_t)c->n_ctx));
+    }
+    INGOT_TRY(collect(ev, out));
+    if (c->progress) c->progress(c->progress_user, "done", 1.0);
+    return INGOT_OK;
+}
+
+static ingot_status evaluate(ingot_eval_result *out, ingot_model *model, const int32_t *tokens, size_t n, const ingot_eval_config *config,
+                             const ingot_eval_plan *plans, int n_plans, bool kld) {
+    if (!model || !tokens) return ingot_fail(INGOT_E_INVALID, "an evaluation needs a model and tokens");
+    evaluation ev = {.config = config, .model = model, .n_plans = n_plans, .n_scored = config->n_ctx - 1};
+    ingot_model_info info;
+    ingot_model_info_get(model, &info);
+    INGOT_TRY(check_tokens(&info, tokens, n));
+    INGOT_TRY(count_windows(&ev.n_windows, n, config));
+    const ingot_status s = run(&ev, out, tokens, plans, kld);
+    void *owned[] = {ev.window, ev.want, ev.sorted, ev.positions};
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) ingot_dealloc(owned[i]);
+    ingot_eval_tracks_close(&ev.set);
+    return s;
+}
+
+static void clear(ingot_eval_result *out, int n) {
+    for (int i = 0; i < n; i++) {
+        ingot_dealloc(out[i].windows);
+        out[i] = (ingot_eval_result){0};
+    }
+}
+
+/* One plan: what is wrong with it is what is wrong at all. */
+static ingot_status evaluate_one(ingot_eval_result *out, ingot_model *model, const int32_t *tokens, size_t n, const ingot_eval_config *config, bool kld) {
     if (!out) return ingot_fail(INGOT_E_INVALID, "no place for the result");
     *out = (ingot_eval_result){0};
-    if (!model || !tokens || !config) return ingot_fail(INGOT_E_INVALID, "an evaluation needs a model, tokens and a configuration");
-    evaluation ev = {.config = config, .model = model};
-    ingot_model_info_get(model, &ev.info);
-    INGOT_TRY(check_tokens(&ev.info, tokens, n));
-    INGOT_TRY(count_windows(&out->n_windows, n, config));
-    ingot_status s = allocate(&ev, out);
-    ingot_plan f16;
-    if (s == INGOT_OK) s = open_track(&ev.plan, &ev, &config->plan);
-    if (s == INGOT_OK && kld) s = ingot_plan_parse(&f16, "f16", NULL, NULL, 0, 0);
-    if (s == INGOT_OK && kld) s = open_track(&ev.base, &ev, &f16);
-    if (s == INGOT_OK) s = run_windows(&ev, tokens, out);
-    release(&ev);
-    if (s == INGOT_OK) return s;
-    ingot_dealloc(out->windows);
-    *out = (ingot_eval_result){0};
+    if (!config) return ingot_fail(INGOT_E_INVALID, "an evaluation needs a configuration");
+    const ingot_eval_plan plan = {.plan = config->plan, .calibration = config->calibration, .stream = config->stream};
+    ingot_status s = evaluate(out, model, tokens, n, config, &plan, 1, kld);
+    if (s == INGOT_OK && out->status != INGOT_OK) s = ingot_fail(out->status, "%s", out->message);
+    if (s != INGOT_OK) clear(out, 1);
     return s;
 }
 
 ingot_status ingot_eval_ppl(ingot_eval_result *out, ingot_model *model, const int32_t *tokens, size_t n, const ingot_eval_config *config) {
-    return evaluate(out, model, tokens, n, config, false);
+    return evaluate_one(out, model, tokens, n, config, false);
 }
 
 ingot_status ingot_eval_kld(ingot_eval_result *out, ingot_model *model, const int32_t *tokens, size_t n, const ingot_eval_config *config) {
-    return evaluate(out, model, tokens, n, config, true);
+    return evaluate_one(out, model, tokens, n, config, true);
+}
+
+ingot_status ingot_eval_kld_many(ingot_eval_result *out, ingot_model *model, const int32_t *tokens, size_t n, const ingot_eval_config *config,
+                                 const ingot_eval_plan *plans, int n_plans) {
+    if (!out || !plans || n_plans < 1) return ingot_fail(INGOT_E_INVALID, "%d plans, or no place for their results", n_plans);
+    for (int i = 0; i < n_plans; i++) out[i] = (ingot_eval_result){0};
+    if (!config) return ingot_fail(INGOT_E_INVALID, "an evaluation needs a configuration");
+    const ingot_status s = evaluate(out, model, tokens, n, config, plans, n_plans, true);
+    if (s != INGOT_OK) clear(out, n_plans);
+    return s;
 }

@@ -2,5 +2,5 @@
 
 const ingot_method ingot_method_int4 = {
     .name = "int4", .description = "4-bit affine codes, groups along the channels of a token: under a third of f16",
-    .codec = INGOT_CODEC_INT4, .transform = INGOT_TRANSFORM_NONE, .policy = INGOT_POLICY_FULL,
+    .k = {.codec = INGOT_CODEC_INT4}, .v = {.codec = INGOT_CODEC_INT4},
 };

@@ -17,6 +17,8 @@ typedef struct ingot_method_side {
 
 typedef struct ingot_method {
     const char *name, *description;
+    const char *source; /* where it comes from, such as "arXiv 2402.02750"; NULL: of this project, or nobody's */
+    const char *limits; /* what a user should know before relying on it; NULL: nothing */
     ingot_method_side k, v;
     int window, sinks;
 } ingot_method;
@@ -24,6 +26,13 @@ typedef struct ingot_method {
 const ingot_method *ingot_method_get(int i); /* NULL when out of range */
 int ingot_method_find(const char *name);     /* -1 when unknown */
 
-/* Largest exact windows that a plan may ask for. */
-enum { INGOT_MAX_EXACT_WINDOW = 65536, INGOT_MAX_EXACT_SINKS = 4096 };
+/* The format of vectors of `dim` elements on one side of a plan, without params. */
+ingot_kv_fmt ingot_side_plan_fmt(const ingot_side_plan *side, bool value, int dim);
+/* The first part of a side that needs a calibration; NULL when none does. */
+const char *ingot_side_plan_needs(const ingot_side_plan *side);
+/* Whether a policy can work with the plan's exact tokens; INGOT_E_INVALID naming the numbers. */
+ingot_status ingot_check_policy(const ingot_plan *p);
+
+/* The largest numbers of tokens that a plan may ask for. */
+enum { INGOT_MAX_EXACT_WINDOW = 65536, INGOT_MAX_EXACT_SINKS = 4096, INGOT_MAX_BUDGET = 1 << 28 };
 #endif

@@ -1,190 +1,134 @@
-/* The spelling of plans. A side is METHOD[,group=N][,TRANSFORM]; a whole plan is words apart by spaces: a side for both K and
- * V, or k=SIDE, v=SIDE, then window=N, sinks=N, policy=NAME. */
+/* The spelling of plans: words apart by spaces. A side for both K and V, or k=SIDE and v=SIDE, then window=N, sinks=N, policy=NAME[,OPTION]...,
+ * layers=RANGES=SIDE[/SIDE]. */
 #include "../base/error.h"
-#include "method.h"
-#include <ctype.h>
+#include "plan.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SPEC = 256 };
-
-/* "a, b, c" of one registry. */
-static const char *names(ingot_part_kind kind, char *buf, size_t cap) {
-    size_t n = 0;
-    buf[0] = 0;
-    for (int i = 0; i < ingot_part_count(kind) && n < cap; i++)
-        n += (size_t)snprintf(buf + n, cap - n, "%s%s", i ? ", " : "", ingot_part_get(kind, i)->name);
-    return buf;
-}
-
-/* A decimal number in [0, max] that is the whole of `s`. */
-static bool parse_number(const char *s, int max, int *out) {
-    long n = 0;
-    if (!*s) return false;
-    for (; *s; s++) {
-        if (!isdigit((unsigned char)*s)) return false;
-        n = n * 10 + (*s - '0');
-        if (n > max) return false;
-    }
-    *out = (int)n;
-    return true;
-}
-
-static ingot_status parse_group(ingot_side_plan *side, const char *method, const char *value) {
-    const ingot_codec *codec = ingot_codec_get(side->codec);
-    if (!codec->groups) return ingot_fail(INGOT_E_INVALID, "%s has no option \"group\"", method);
-    int group = 0;
-    bool ok = parse_number(value, INGOT_MAX_HEAD_DIM, &group), known = false;
-    for (const int *g = codec->groups; *g; g++) known |= *g == group;
-    if (!ok || !known) return ingot_fail(INGOT_E_INVALID, "\"group=%s\" of %s; valid: %s", value, method, codec->options);
-    side->group = group;
-    return INGOT_OK;
-}
-
-static ingot_status parse_option(ingot_side_plan *side, int method, const char *word, bool *have_group, bool *have_transform) {
-    const ingot_part_info *info = ingot_part_get(INGOT_PART_METHOD, method);
-    const bool is_group = !strncmp(word, "group=", 6);
-    const int transform = ingot_transform_find(word);
-    if (!is_group && transform < 0)
-        return ingot_fail(INGOT_E_INVALID, "unknown option \"%s\" of %s; valid: %s", word, info->name, info->options);
-    bool *have = is_group ? have_group : have_transform;
-    if (*have) return ingot_fail(INGOT_E_INVALID, "\"%s\" of %s: given twice", word, info->name);
-    *have = true;
-    if (is_group) return parse_group(side, info->name, word + 6);
-    side->transform = transform;
-    return INGOT_OK;
-}
-
-/* Splits at `sep` in place; returns the next piece or NULL at the end. Empty pieces are returned. */
-static char *next_piece(char **rest, char sep) {
-    char *s = *rest;
-    if (!s) return NULL;
-    char *end = strchr(s, sep);
-    if (end) *end = 0;
-    *rest = end ? end + 1 : NULL;
-    return s;
-}
-
-/* `text` is modified. */
-static ingot_status parse_side(ingot_side_plan *out, int *method, char *text) {
-    char list[MAX_SPEC], *rest = text;
-    const char *name = next_piece(&rest, ',');
-    *method = ingot_method_find(name);
-    const ingot_method *m = ingot_method_get(*method);
-    if (!m) return ingot_fail(INGOT_E_INVALID, "unknown cache method \"%s\"; valid: %s", name, names(INGOT_PART_METHOD, list, sizeof list));
-    *out = (ingot_side_plan){m->codec, m->transform, m->group ? m->group : ingot_codec_get(m->codec)->default_group};
-    bool have_group = false, have_transform = false;
-    for (char *word; (word = next_piece(&rest, ','));) INGOT_TRY(parse_option(out, *method, word, &have_group, &have_transform));
-    return INGOT_OK;
-}
-
 static ingot_status parse_count(int *out, const char *what, const char *value, int max) {
-    if (!parse_number(value, max, out)) return ingot_fail(INGOT_E_INVALID, "%s=%s is not a number from 0 to %d", what, value, max);
+    if (!ingot_parse_number(value, max, out)) return ingot_fail(INGOT_E_INVALID, "%s=%s is not a number from 0 to %d", what, value, max);
     return INGOT_OK;
 }
 
-static ingot_status parse_policy(int *out, const char *name) {
-    char list[MAX_SPEC];
-    *out = ingot_policy_find(name);
-    if (*out < 0) return ingot_fail(INGOT_E_INVALID, "unknown policy \"%s\"; valid: %s", name, names(INGOT_PART_POLICY, list, sizeof list));
+static ingot_status parse_one(ingot_side_plan *out, char *text, bool value) {
+    ingot_side_plan sides[2];
+    int method;
+    INGOT_TRY(ingot_parse_side(sides, &method, text, value ? INGOT_FOR_V : INGOT_FOR_K));
+    *out = sides[value];
     return INGOT_OK;
 }
 
 static ingot_status parse_both(ingot_plan *p, char *text) {
+    ingot_side_plan sides[2];
     int method;
-    INGOT_TRY(parse_side(&p->k, &method, text));
+    INGOT_TRY(ingot_parse_side(sides, &method, text, INGOT_FOR_BOTH));
     const ingot_method *m = ingot_method_get(method);
-    p->v = p->k;
-    p->window = m->window, p->sinks = m->sinks, p->policy = m->policy;
+    p->k = sides[INGOT_SIDE_K], p->v = sides[INGOT_SIDE_V];
+    p->window = m->window, p->sinks = m->sinks;
     return INGOT_OK;
 }
 
 static ingot_status parse_word(ingot_plan *p, char *word, bool first) {
-    int method;
-    if (!strncmp(word, "k=", 2)) return parse_side(&p->k, &method, word + 2);
-    if (!strncmp(word, "v=", 2)) return parse_side(&p->v, &method, word + 2);
+    if (!strncmp(word, "k=", 2)) return parse_one(&p->k, word + 2, false);
+    if (!strncmp(word, "v=", 2)) return parse_one(&p->v, word + 2, true);
     if (!strncmp(word, "window=", 7)) return parse_count(&p->window, "window", word + 7, INGOT_MAX_EXACT_WINDOW);
     if (!strncmp(word, "sinks=", 6)) return parse_count(&p->sinks, "sinks", word + 6, INGOT_MAX_EXACT_SINKS);
-    if (!strncmp(word, "policy=", 7)) return parse_policy(&p->policy, word + 7);
+    if (!strncmp(word, "policy=", 7)) return ingot_parse_policy(&p->policy, word + 7);
+    if (!strncmp(word, "layers=", 7)) return ingot_parse_layers(p, word + 7);
     if (first) return parse_both(p, word);
-    return ingot_fail(INGOT_E_INVALID, "unknown word \"%s\" in a cache plan; valid: k=, v=, window=, sinks=, policy=", word);
+    return ingot_fail(INGOT_E_INVALID, "unknown word \"%s\" in a cache plan; valid: k=, v=, window=, sinks=, policy=, layers=", word);
 }
 
-static ingot_status copy_spec(char buf[MAX_SPEC], const char *spec) {
-    if (strlen(spec) >= MAX_SPEC) return ingot_fail(INGOT_E_INVALID, "cache method of %zu characters; at most %d", strlen(spec), MAX_SPEC - 1);
-    strcpy(buf, spec);
+static ingot_status copy_text(char buf[INGOT_PLAN_TEXT], const char *text) {
+    if (strlen(text) >= INGOT_PLAN_TEXT) return ingot_fail(INGOT_E_INVALID, "cache method of %zu characters; at most %d", strlen(text), INGOT_PLAN_TEXT - 1);
+    strcpy(buf, text);
     return INGOT_OK;
 }
 
-static ingot_status parse_override(ingot_side_plan *side, const char *spec) {
-    char buf[MAX_SPEC];
-    int method;
+static ingot_status override_side(ingot_side_plan *side, const char *spec, bool value) {
+    char buf[INGOT_PLAN_TEXT];
     if (!spec) return INGOT_OK;
-    INGOT_TRY(copy_spec(buf, spec));
-    return parse_side(side, &method, buf);
+    INGOT_TRY(copy_text(buf, spec));
+    return parse_one(side, buf, value);
+}
+
+static ingot_status override_policy(ingot_policy_plan *policy, const char *spec) {
+    char buf[INGOT_PLAN_TEXT];
+    if (!spec) return INGOT_OK;
+    INGOT_TRY(copy_text(buf, spec));
+    return ingot_parse_policy(policy, buf);
+}
+
+static ingot_status override_layers(ingot_plan *p, const char *spec) {
+    char buf[INGOT_PLAN_TEXT], *rest = buf;
+    if (!spec) return INGOT_OK;
+    INGOT_TRY(copy_text(buf, spec));
+    p->n_layer_plans = 0;
+    for (char *entry; (entry = ingot_next_piece(&rest, ';'));) INGOT_TRY(ingot_parse_layers(p, entry));
+    return INGOT_OK;
 }
 
 static ingot_status override_count(int *out, const char *what, int value, int max) {
-    if (value < 0 || value > max) return ingot_fail(INGOT_E_INVALID, "%s=%d is not a number from 0 to %d", what, value, max);
-    if (value) *out = value;
+    if (value < -1 || value > max) return ingot_fail(INGOT_E_INVALID, "%s=%d is not a number from 0 to %d", what, value, max);
+    if (value >= 0) *out = value;
     return INGOT_OK;
 }
 
-static ingot_status parse(ingot_plan *p, const char *kv, const char *k, const char *v, int window, int sinks) {
-    char buf[MAX_SPEC], *rest = buf, base[] = "f16";
+static ingot_status parse(ingot_plan *p, const ingot_plan_spec *spec) {
+    char buf[INGOT_PLAN_TEXT], *rest = buf, base[] = "f16";
     INGOT_TRY(parse_both(p, base));
-    INGOT_TRY(copy_spec(buf, kv ? kv : base));
-    for (char *word; (word = next_piece(&rest, ' '));) INGOT_TRY(parse_word(p, word, word == buf));
-    INGOT_TRY(parse_override(&p->k, k));
-    INGOT_TRY(parse_override(&p->v, v));
-    INGOT_TRY(override_count(&p->window, "window", window, INGOT_MAX_EXACT_WINDOW));
-    return override_count(&p->sinks, "sinks", sinks, INGOT_MAX_EXACT_SINKS);
+    INGOT_TRY(copy_text(buf, spec->kv ? spec->kv : "f16"));
+    for (char *word; (word = ingot_next_piece(&rest, ' '));) INGOT_TRY(parse_word(p, word, word == buf));
+    INGOT_TRY(override_side(&p->k, spec->k, false));
+    INGOT_TRY(override_side(&p->v, spec->v, true));
+    INGOT_TRY(override_count(&p->window, "window", spec->window, INGOT_MAX_EXACT_WINDOW));
+    INGOT_TRY(override_count(&p->sinks, "sinks", spec->sinks, INGOT_MAX_EXACT_SINKS));
+    INGOT_TRY(override_policy(&p->policy, spec->policy));
+    INGOT_TRY(override_layers(p, spec->layers));
+    INGOT_TRY(ingot_check_policy(p));
+    return ingot_settle_layers(p);
 }
 
-ingot_status ingot_plan_parse(ingot_plan *out, const char *kv, const char *k, const char *v, int window, int sinks) {
-    ingot_plan p;
-    *out = (ingot_plan){{0, 0, 0}, {0, 0, 0}, 0, 0, 0};
-    INGOT_TRY(parse(&p, kv, k, v, window, sinks));
+ingot_status ingot_plan_parse(ingot_plan *out, const ingot_plan_spec *spec) {
+    ingot_plan p = {.policy.policy = INGOT_POLICY_FULL};
+    *out = p;
+    INGOT_TRY(parse(&p, spec));
     *out = p;
     return INGOT_OK;
 }
 
-/* The first method whose parts are those of the side; a codec without a method of its own cannot be in a plan. */
-static const ingot_method *method_of_side(const ingot_side_plan *s) {
-    const ingot_method *fallback = NULL;
-    for (int i = 0; ingot_method_get(i); i++) {
-        const ingot_method *m = ingot_method_get(i);
-        if (m->codec != s->codec) continue;
-        if (m->transform == s->transform) return m;
-        if (!fallback) fallback = m;
-    }
-    return fallback;
-}
+static size_t add(char *all, size_t n, const char *word, int value) { return n + (size_t)snprintf(all + n, INGOT_PLAN_TEXT - n, " %s=%d", word, value); }
 
-static void print_side(const ingot_side_plan *s, char *buf, size_t cap) {
-    const ingot_method *m = method_of_side(s);
-    if (!m) {
-        snprintf(buf, cap, "?");
-        return;
+/* `p` is settled. */
+static void print(const ingot_plan *p, char all[INGOT_PLAN_TEXT]) {
+    const ingot_method *method = NULL;
+    char k[192], v[192];
+    int window = 0, sinks = 0;
+    size_t n;
+    if (ingot_print_both(&p->k, &p->v, &method, k, sizeof k)) {
+        n = (size_t)snprintf(all, INGOT_PLAN_TEXT, "%s", k);
+        window = method->window, sinks = method->sinks;
+    } else {
+        ingot_print_side(&p->k, false, k, sizeof k);
+        ingot_print_side(&p->v, true, v, sizeof v);
+        n = (size_t)snprintf(all, INGOT_PLAN_TEXT, "k=%s v=%s", k, v);
     }
-    const int usual = m->group ? m->group : ingot_codec_get(m->codec)->default_group;
-    const ingot_transform *t = ingot_transform_get(s->transform);
-    int n = snprintf(buf, cap, "%s", m->name);
-    if (s->group != usual) n += snprintf(buf + n, cap - (size_t)n, ",group=%d", s->group);
-    if (s->transform != m->transform && t) snprintf(buf + n, cap - (size_t)n, ",%s", t->name);
+    if (p->window != window) n = add(all, n, "window", p->window);
+    if (p->sinks != sinks) n = add(all, n, "sinks", p->sinks);
+    if (p->policy.policy != INGOT_POLICY_FULL) {
+        ingot_print_policy(&p->policy, v, sizeof v);
+        n += (size_t)snprintf(all + n, INGOT_PLAN_TEXT - n, " policy=%s", v);
+    }
+    ingot_print_layers(p, all + n, INGOT_PLAN_TEXT - n);
 }
 
 const char *ingot_plan_print(const ingot_plan *plan, char *buf, size_t cap) {
-    char k[96], v[96], all[MAX_SPEC];
-    print_side(&plan->k, k, sizeof k);
-    print_side(&plan->v, v, sizeof v);
-    const bool same = !strcmp(k, v);
-    int n = same ? snprintf(all, sizeof all, "%s", k) : snprintf(all, sizeof all, "k=%s v=%s", k, v);
-    if (plan->window) n += snprintf(all + n, sizeof all - (size_t)n, " window=%d", plan->window);
-    if (plan->sinks) n += snprintf(all + n, sizeof all - (size_t)n, " sinks=%d", plan->sinks);
-    const ingot_policy *policy = ingot_policy_get(plan->policy);
-    if (plan->policy != INGOT_POLICY_FULL && policy) snprintf(all + n, sizeof all - (size_t)n, " policy=%s", policy->name);
+    char all[INGOT_PLAN_TEXT], error[1024];
+    ingot_plan settled = *plan;
+    snprintf(error, sizeof error, "%s", ingot_last_error()); /* spellings that are tried and dropped are no failures */
+    if (ingot_settle_layers(&settled) != INGOT_OK) settled = *plan;
+    print(&settled, all);
+    ingot_fail(INGOT_OK, "%s", error);
     if (cap) snprintf(buf, cap, "%s", all);
     return buf;
 }

@@ -2,5 +2,5 @@
 
 const ingot_method ingot_method_q8_0 = {
     .name = "q8_0", .description = "8-bit codes in blocks of 32: hardly distinguishable from f16",
-    .codec = INGOT_CODEC_Q8_0, .transform = INGOT_TRANSFORM_NONE, .policy = INGOT_POLICY_FULL,
+    .k = {.codec = INGOT_CODEC_Q8_0}, .v = {.codec = INGOT_CODEC_Q8_0},
 };

@@ -78,7 +78,7 @@ void unload_model(loaded *l) {
 ingot_engine *open_engine(ingot_model *model, const char *kv, int n_ctx, int max_sessions, int n_batch, ingot_activations act) {
     ingot_engine_config config = {.n_ctx = n_ctx, .max_sessions = max_sessions, .n_batch = n_batch, .activations = act};
     ingot_engine *engine = NULL;
-    if (!CHECK_OK(ingot_plan_parse(&config.plan, kv, NULL, NULL, 0, 0))) return NULL;
+    if (!CHECK_OK(ingot_plan_parse(&config.plan, &(ingot_plan_spec){.kv = kv, .window = -1, .sinks = -1}))) return NULL;
     CHECK_OK(ingot_engine_create(&engine, model, &config));
     return engine;
 }

@@ -17,7 +17,7 @@ static const char *const models[] = {"smollm2", "gemma3-270m"};
 static void check_window(const reference *r, const ref_window *w, ingot_model *model, ingot_activations act, double tolerance) {
     ingot_eval_config config = {.n_ctx = w->ctx, .n_windows = 1, .first_window = w->index, .activations = act};
     ingot_eval_result result;
-    if (!CHECK_OK(ingot_plan_parse(&config.plan, "f16", NULL, NULL, 0, 0))) return;
+    if (!CHECK_OK(ingot_plan_parse(&config.plan, &(ingot_plan_spec){.kv = "f16", .window = -1, .sinks = -1}))) return;
     if (!CHECK_OK(ingot_eval_ppl(&result, model, r->tokens, (size_t)r->n_tokens, &config))) return;
     CHECK_NEAR(result.windows[0].nll_all, w->nll_all, tolerance);
     CHECK_NEAR(result.windows[0].nll_second_half, w->nll_second_half, tolerance);

@@ -11,7 +11,7 @@ static void check_band(const char *name, const char *kv, int n_ctx, double low, 
     test_case("%s %s", name, kv);
     ingot_eval_config config = {.n_ctx = n_ctx, .n_windows = 1, .activations = INGOT_ACT_FLOAT};
     ingot_eval_result e;
-    if (CHECK_OK(ingot_plan_parse(&config.plan, kv, NULL, NULL, 0, 0)) && CHECK_OK(ingot_eval_kld(&e, l.model, r.tokens, (size_t)r.n_tokens, &config))) {
+    if (CHECK_OK(ingot_plan_parse(&config.plan, &(ingot_plan_spec){.kv = kv, .window = -1, .sinks = -1})) && CHECK_OK(ingot_eval_kld(&e, l.model, r.tokens, (size_t)r.n_tokens, &config))) {
         CHECK(e.kld_mean >= low);
         CHECK(e.kld_mean <= high);
         CHECK(e.kld_p999 >= e.kld_p99 && e.kld_p99 >= e.kld_mean);
@@ -37,18 +37,18 @@ TEST("e2e/kld: f16 against itself is zero, and an exact window helps") {
     ingot_eval_config config = {.n_ctx = 256, .n_windows = 1, .first_window = 3, .activations = INGOT_ACT_INT8};
     ingot_eval_result e;
     double without = 0.0;
-    if (CHECK_OK(ingot_plan_parse(&config.plan, "f16", NULL, NULL, 0, 0)) && CHECK_OK(ingot_eval_kld(&e, l.model, r.tokens, (size_t)r.n_tokens, &config))) {
+    if (CHECK_OK(ingot_plan_parse(&config.plan, &(ingot_plan_spec){.kv = "f16", .window = -1, .sinks = -1})) && CHECK_OK(ingot_eval_kld(&e, l.model, r.tokens, (size_t)r.n_tokens, &config))) {
         CHECK_NEAR(e.kld_mean, 0.0, 0.0);
         CHECK_NEAR(e.top1_agreement, 1.0, 0.0);
         CHECK_NEAR(e.ppl, e.ppl_base, 0.0);
         ingot_free_memory(e.windows);
     }
     config.activations = INGOT_ACT_FLOAT;
-    if (CHECK_OK(ingot_plan_parse(&config.plan, "int4,group=32", NULL, NULL, 0, 0)) && CHECK_OK(ingot_eval_kld(&e, l.model, r.tokens, (size_t)r.n_tokens, &config))) {
+    if (CHECK_OK(ingot_plan_parse(&config.plan, &(ingot_plan_spec){.kv = "int4,group=32", .window = -1, .sinks = -1})) && CHECK_OK(ingot_eval_kld(&e, l.model, r.tokens, (size_t)r.n_tokens, &config))) {
         without = e.kld_mean;
         ingot_free_memory(e.windows);
     }
-    if (CHECK_OK(ingot_plan_parse(&config.plan, "int4,group=32", NULL, NULL, 128, 4)) && CHECK_OK(ingot_eval_kld(&e, l.model, r.tokens, (size_t)r.n_tokens, &config))) {
+    if (CHECK_OK(ingot_plan_parse(&config.plan, &(ingot_plan_spec){.kv = "int4,group=32", .window = 128, .sinks = 4})) && CHECK_OK(ingot_eval_kld(&e, l.model, r.tokens, (size_t)r.n_tokens, &config))) {
         CHECK(e.kld_mean < 0.5 * without);
         CHECK(e.kld_mean > 0.0);
         ingot_free_memory(e.windows);
@@ -67,7 +67,7 @@ TEST("e2e/kld: wrong use and cancelling") {
     if (!reference_read(&r, "smollm2") || !load_model(&l, "smollm2")) return;
     ingot_eval_config config = {.n_ctx = 512, .activations = INGOT_ACT_INT8};
     ingot_eval_result e;
-    CHECK_OK(ingot_plan_parse(&config.plan, "q8_0", NULL, NULL, 0, 0));
+    CHECK_OK(ingot_plan_parse(&config.plan, &(ingot_plan_spec){.kv = "q8_0", .window = -1, .sinks = -1}));
     CHECK_STATUS(ingot_eval_ppl(&e, l.model, r.tokens, 511, &config), INGOT_E_INVALID);
     CHECK_HAS(ingot_last_error(), "511");
     CHECK_HAS(ingot_last_error(), "512");

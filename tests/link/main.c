@@ -10,7 +10,7 @@ int main(void) {
     ingot_device *device = NULL;
     ingot_cache *cache = NULL;
     int seq;
-    const int failed = ingot_plan_parse(&config.plan, "int4,group=32", NULL, NULL, 0, 0) || ingot_device_open(&device, "cpu", 1) ||
+    const int failed = ingot_plan_parse(&config.plan, &(ingot_plan_spec){.kv = "int4,group=32", .window = -1, .sinks = -1}) || ingot_device_open(&device, "cpu", 1) ||
                        ingot_cache_create(&cache, device, &config) || ingot_cache_seq_open(cache, &seq) ||
                        ingot_cache_step_begin(cache, &seq, 1, NULL) || ingot_cache_layer(cache, 0, q, k, v, out);
     if (failed) return fprintf(stderr, "%s\n", ingot_last_error()), 1;

@@ -320,7 +320,7 @@ TEST("cache/bad calls are refused with the value that was wrong") {
 static ingot_status create_with(ingot_device *device, ingot_layer_shape shape, const char *kv, int max_tokens, int max_seqs, int max_batch) {
     ingot_cache *cache = NULL;
     ingot_cache_config config = {.layers = &shape, .n_layers = 1, .max_tokens = max_tokens, .max_seqs = max_seqs, .max_batch = max_batch};
-    CHECK_OK(ingot_plan_parse(&config.plan, kv, NULL, NULL, 0, 0));
+    CHECK_OK(ingot_plan_parse(&config.plan, &(ingot_plan_spec){.kv = kv, .window = -1, .sinks = -1}));
     const ingot_status s = ingot_cache_create(&cache, device, &config);
     if (s) CHECK(cache == NULL);
     ingot_cache_destroy(cache);
@@ -358,7 +358,7 @@ TEST("cache/creation survives the failure of every allocation") {
     ingot_device *d = target_open(&t, 2);
     const size_t kv = ingot_mem_bytes(INGOT_MEM_KV), other = ingot_mem_bytes(INGOT_MEM_OTHER), scratch = ingot_mem_bytes(INGOT_MEM_SCRATCH);
     ingot_cache_config config = {.layers = two_layers.layers, .n_layers = 2, .max_tokens = 500, .max_seqs = 2, .max_batch = 32};
-    CHECK_OK(ingot_plan_parse(&config.plan, "int4", NULL, NULL, 64, 4));
+    CHECK_OK(ingot_plan_parse(&config.plan, &(ingot_plan_spec){.kv = "int4", .window = 64, .sinks = 4}));
     int failures = 0;
     for (long n = 1; n < 100; n++) {
         ingot_cache *cache = NULL;
@@ -420,13 +420,13 @@ TEST("cache/resident bytes are what the method claims") {
         ingot_cache *cache;
         int seq;
         test_case("%s window %d", rows[i].kv, rows[i].window);
-        CHECK_OK(ingot_plan_parse(&config.plan, rows[i].kv, NULL, NULL, rows[i].window, 0));
+        CHECK_OK(ingot_plan_parse(&config.plan, &(ingot_plan_spec){.kv = rows[i].kv, .window = rows[i].window, .sinks = -1}));
         const size_t before = ingot_mem_bytes(INGOT_MEM_KV);
         if (!CHECK_OK(ingot_cache_create(&cache, d, &config))) return;
         CHECK_OK(ingot_cache_seq_open(cache, &seq));
         grow(cache, seq, &s, n);
         ingot_cache_memory_get(cache, &m);
-        const double claim = (ingot_side_plan_bits(&config.plan.k, 128) + ingot_side_plan_bits(&config.plan.v, 128)) * 128.0 * n / 8;
+        const double claim = (ingot_side_plan_bits(&config.plan.k, false, 128) + ingot_side_plan_bits(&config.plan.v, true, 128)) * 128.0 * n / 8;
         CHECK_NEAR((double)m.resident_bytes / claim, 1.0, 0.03);
         CHECK(m.capacity_bytes >= m.resident_bytes);
         CHECK_NEAR((double)(ingot_mem_bytes(INGOT_MEM_KV) - before), (double)m.capacity_bytes, 0);

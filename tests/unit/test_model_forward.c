@@ -17,7 +17,7 @@ static void check_forward(const model_spec *spec, const char *device_name, int n
     int32_t tokens[N_TOKENS];
     ingot_rng rng = {5};
     for (int i = 0; i < N_TOKENS; i++) tokens[i] = (int32_t)(ingot_rng_next(&rng) % (uint64_t)spec->n_vocab);
-    CHECK_OK(ingot_plan_parse(&config.plan, "f16", NULL, NULL, 0, 0));
+    CHECK_OK(ingot_plan_parse(&config.plan, &(ingot_plan_spec){.kv = "f16", .window = -1, .sinks = -1}));
     if (CHECK_OK(ingot_device_open(&device, device_name, 2)) && CHECK_OK(model_open_spec(&model, spec, device)) && CHECK_OK(ingot_engine_create(&engine, model, &config)) &&
         CHECK_OK(ingot_session_create(&session, engine))) {
         const int stops[] = {1, 30, 149, 150}; /* past the sliding window, then past two pages, then one token */

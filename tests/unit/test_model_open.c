@@ -175,7 +175,7 @@ TEST("model/every failing allocation is an error without a leak") {
     ingot_device *device = NULL;
     if (!CHECK_OK(ingot_device_open(&device, "cpu", 1))) return;
     ingot_engine_config config = {.n_ctx = 64, .max_sessions = 1};
-    CHECK_OK(ingot_plan_parse(&config.plan, "q8_0", NULL, NULL, 0, 0));
+    CHECK_OK(ingot_plan_parse(&config.plan, &(ingot_plan_spec){.kv = "q8_0", .window = -1, .sinks = -1}));
     const char *path = model_write(&tiny_llama);
     const ingot_model_options options = {.device = device};
     size_t before[INGOT_MEM_N_TAGS];

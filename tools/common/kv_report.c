@@ -5,13 +5,14 @@ kv_claim kv_claim_of(const ingot_plan *plan, const ingot_model_info *info, int n
     kv_claim c = {0, 0, NULL};
     for (int i = 0; i < info->n_layers; i++) {
         const ingot_layer_shape *l = &info->layers[i];
-        if (ingot_side_plan_check(&plan->k, l->k_dim) != INGOT_OK || ingot_side_plan_check(&plan->v, l->v_dim) != INGOT_OK) {
+        const ingot_side_plan *k = ingot_plan_side(plan, i, false), *v = ingot_plan_side(plan, i, true);
+        if (ingot_side_plan_check(k, false, l->k_dim) != INGOT_OK || ingot_side_plan_check(v, true, l->v_dim) != INGOT_OK) {
             c.unsupported = ingot_last_error();
             return c;
         }
         const int held = l->sliding_window && l->sliding_window < n_tokens ? l->sliding_window : n_tokens;
         const double vectors = (double)held * l->n_kv_heads;
-        const double bits = l->k_dim * ingot_side_plan_bits(&plan->k, l->k_dim) + l->v_dim * ingot_side_plan_bits(&plan->v, l->v_dim);
+        const double bits = l->k_dim * ingot_side_plan_bits(k, false, l->k_dim) + l->v_dim * ingot_side_plan_bits(v, true, l->v_dim);
         c.bytes += vectors * bits / 8;
         c.elements += vectors * (l->k_dim + l->v_dim);
     }
@@ -21,7 +22,7 @@ kv_claim kv_claim_of(const ingot_plan *plan, const ingot_model_info *info, int n
 json_t *kv_report_json(const ingot_engine *engine, const ingot_model_info *info) {
     const ingot_cache *cache = ingot_engine_cache(engine);
     ingot_cache_memory m;
-    char method[128];
+    char method[INGOT_PLAN_TEXT_BYTES];
     ingot_cache_memory_get(cache, &m);
     const ingot_plan *plan = ingot_cache_plan(cache);
     const kv_claim claim = kv_claim_of(plan, info, m.n_tokens);

@@ -30,8 +30,11 @@ GROUP(settings_cache, "Cache",
       TEXT(0, "kv", kv, "SPEC", "how keys and values are stored, such as int4 or int4,group=128; see below for all methods"),
       TEXT(0, "kv-k", kv_k, "SPEC", "the same for the keys alone"),
       TEXT(0, "kv-v", kv_v, "SPEC", "the same for the values alone"),
-      INT(0, "kv-window", kv_window, 0, 65536, "this many of the newest tokens stay exact (f16); 0: what the method says"),
-      INT(0, "kv-sinks", kv_sinks, 0, 4096, "this many of the first tokens stay exact (f16); 0: what the method says"));
+      INT(0, "kv-window", kv_window, -1, 65536, "this many of the newest tokens stay exact (f16); -1: what the method says"),
+      INT(0, "kv-sinks", kv_sinks, -1, 4096, "this many of the first tokens stay exact (f16); -1: what the method says"),
+      TEXT(0, "kv-policy", kv_policy, "POLICY", "which tokens stay: NAME[,budget=N|N%][,recent=N]; see below for all policies"),
+      TEXT(0, "kv-layers", kv_layers, "LAYERS", "layers that are stored otherwise: RANGE[,RANGE]...=SPEC, or =SPEC/SPEC for keys and values, several apart by ';'; such as 0-1,28-29=q8_0"),
+      TEXT(0, "calibration", calibration, "FILE", "what 'ingot calibrate' wrote; else INGOT_CALIBRATION, else MODEL.ingotcal beside the model, where a method needs one"));
 
 GROUP(settings_context, "Context",
       INT('c', "ctx-size", n_ctx, 0, INT_MAX, "tokens that the cache holds; 0: enough for the job, at most what the model was trained for"));
@@ -74,7 +77,7 @@ GROUP(settings_json, "Output", FLAG(0, "json", json, "print JSON instead of text
 GROUP(settings_quiet, "Messages", FLAG('q', "quiet", quiet, "no progress, no timings, no warnings"));
 
 void settings_defaults(settings *s) {
-    *s = (settings){.device = "cpu", .kv = "f16", .n_batch = 512, .activations = INGOT_ACT_INT8, .n_predict = -1, .seed = -1};
+    *s = (settings){.device = "cpu", .kv = "f16", .kv_window = -1, .kv_sinks = -1, .n_batch = 512, .activations = INGOT_ACT_INT8, .n_predict = -1, .seed = -1};
     ingot_sampler_config c = {0};
     ingot_sampler_defaults(&c);
     s->temperature = c.temperature, s->top_k = c.top_k, s->top_p = c.top_p, s->min_p = c.min_p;
@@ -82,7 +85,7 @@ void settings_defaults(settings *s) {
 }
 
 bool settings_plan(const settings *s, ingot_plan *plan) {
-    if (ingot_plan_parse(plan, s->kv, s->kv_k, s->kv_v, s->kv_window, s->kv_sinks) == INGOT_OK) return true;
+    if (ingot_plan_parse(plan, &(ingot_plan_spec){.kv = s->kv, .k = s->kv_k, .v = s->kv_v, .policy = s->kv_policy, .layers = s->kv_layers, .window = s->kv_window, .sinks = s->kv_sinks}) == INGOT_OK) return true;
     cli_fail("%s", ingot_last_error());
     return false;
 }

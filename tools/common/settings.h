@@ -12,7 +12,7 @@ typedef struct settings {
     int threads, n_ctx, n_batch;
     int activations; /* ingot_activations, the order of its words */
     /* cache */
-    const char *kv, *kv_k, *kv_v;
+    const char *kv, *kv_k, *kv_v, *kv_policy, *kv_layers, *calibration;
     int kv_window, kv_sinks;
     /* text in and out */
     const char *prompt, *file, *system;

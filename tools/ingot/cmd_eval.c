@@ -65,7 +65,7 @@ static int evaluate(const settings *s, setup *u, const ingot_plan *plan, const i
     progress_wipe(&u->progress);
     if (status == INGOT_E_CANCELLED) return cli_fail("interrupted");
     if (status != INGOT_OK) return cli_fail_status(status);
-    char method[128];
+    char method[INGOT_PLAN_TEXT_BYTES];
     ingot_plan_print(plan, method, sizeof method);
     const int code = (s->json ? print_json : print_text)(s, method, &r, kld);
     ingot_free_memory(r.windows);

@@ -12,7 +12,7 @@ static int context(const settings *s, const ingot_model_info *info) { return s->
 
 /* The plan of one method with its defaults. */
 static bool method_plan(int i, ingot_plan *plan) {
-    return ingot_plan_parse(plan, ingot_part_get(INGOT_PART_METHOD, i)->name, NULL, NULL, 0, 0) == INGOT_OK;
+    return ingot_plan_parse(plan, &(ingot_plan_spec){.kv = ingot_part_get(INGOT_PART_METHOD, i)->name, .window = -1, .sinks = -1}) == INGOT_OK;
 }
 
 static void print_machine(const setup *u) {

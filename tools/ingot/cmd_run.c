@@ -103,7 +103,7 @@ static int report_json(const run_job *j, const settings *s) {
 static void report_text(const run_job *j) {
     const answer *a = &j->answer;
     ingot_cache_memory m;
-    char method[128], held[32], f16[32];
+    char method[INGOT_PLAN_TEXT_BYTES], held[32], f16[32];
     const ingot_cache *cache = ingot_engine_cache(j->u.engine);
     ingot_cache_memory_get(cache, &m);
     fprintf(stderr, "prompt %zu tokens, %.1f tok/s; answer %d tokens, %.1f tok/s (%s); seed %llu\n", j->n_tokens,

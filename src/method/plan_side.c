@@ -1,0 +1,267 @@
+/* The spelling of one side, METHOD[,OPTION=VALUE][,TRANSFORM]..., and of both sides by one method. */
+#include "../base/error.h"
+#include "plan.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *ingot_part_names(ingot_part_kind kind, char *buf, size_t cap) {
+    size_t n = 0;
+    buf[0] = 0;
+    for (int i = 0; i < ingot_part_count(kind) && n < cap; i++)
+        n += (size_t)snprintf(buf + n, cap - n, "%s%s", i ? ", " : "", ingot_part_get(kind, i)->name);
+    return buf;
+}
+
+bool ingot_parse_number(const char *s, int max, int *out) {
+    long n = 0;
+    if (!*s) return false;
+    for (; *s; s++) {
+        if (!isdigit((unsigned char)*s)) return false;
+        n = n * 10 + (*s - '0');
+        if (n > max) return false;
+    }
+    *out = (int)n;
+    return true;
+}
+
+char *ingot_next_piece(char **rest, char sep) {
+    char *s = *rest;
+    if (!s) return NULL;
+    char *end = strchr(s, sep);
+    if (end) *end = 0;
+    *rest = end ? end + 1 : NULL;
+    return s;
+}
+
+const ingot_method_side *ingot_method_side_of(const ingot_method *m, bool value) { return value ? &m->v : &m->k; }
+
+static int find_variant(const ingot_codec *c, const char *name) {
+    for (int i = 0; c->variants && c->variants[i]; i++)
+        if (!strcmp(c->variants[i], name)) return i;
+    return -1;
+}
+
+ingot_side_plan ingot_method_side_plan(const ingot_method *m, bool value) {
+    const ingot_method_side *s = ingot_method_side_of(m, value);
+    const ingot_codec *c = ingot_codec_get(s->codec);
+    return (ingot_side_plan){s->codec, s->transforms, s->group ? s->group : c->default_group,
+                             s->variant ? find_variant(c, s->variant) : c->default_variant[value]};
+}
+
+/* What the words behind a method's name say. */
+typedef struct side_words {
+    ingot_side_plan *out; /* [2] */
+    int method;
+    unsigned mask, transforms;
+    bool none, group, variant;
+} side_words;
+
+static const ingot_codec *codec_of(const side_words *w, int side) { return ingot_codec_get(w->out[side].codec); }
+
+static ingot_status given_twice(const side_words *w, const char *word) {
+    return ingot_fail(INGOT_E_INVALID, "\"%s\" of %s: given twice", word, ingot_method_get(w->method)->name);
+}
+
+static ingot_status bad_value(const side_words *w, const char *word, const ingot_codec *c) {
+    return ingot_fail(INGOT_E_INVALID, "\"%s\" of %s; valid: %s", word, ingot_method_get(w->method)->name, c->options);
+}
+
+static ingot_status read_group(side_words *w, const char *word) {
+    bool applies = false;
+    for (int side = 0; side < 2; side++) {
+        const ingot_codec *c = codec_of(w, side);
+        int group = 0;
+        bool known = false;
+        if (!(w->mask >> side & 1) || !c->groups) continue;
+        if (ingot_parse_number(word + 6, INGOT_MAX_HEAD_DIM, &group))
+            for (const int *g = c->groups; *g; g++) known |= *g == group;
+        if (!known) return bad_value(w, word, c);
+        w->out[side].group = group;
+        applies = true;
+    }
+    if (!applies) return ingot_fail(INGOT_E_INVALID, "%s has no option \"group\"", ingot_method_get(w->method)->name);
+    if (w->group) return given_twice(w, word);
+    w->group = true;
+    return INGOT_OK;
+}
+
+/* KEY=VALUE where KEY selects the variants of a codec; *is: whether it does. */
+static ingot_status read_variant(side_words *w, const char *word, bool *is) {
+    *is = false;
+    for (int side = 0; side < 2; side++) {
+        const ingot_codec *c = codec_of(w, side);
+        const size_t n = c->variant_key ? strlen(c->variant_key) : 0;
+        if (!(w->mask >> side & 1) || !n || strncmp(word, c->variant_key, n) || word[n] != '=') continue;
+        const int variant = find_variant(c, word + n + 1);
+        if (variant < 0) return bad_value(w, word, c);
+        w->out[side].variant = variant;
+        *is = true;
+    }
+    if (*is && w->variant) return given_twice(w, word);
+    w->variant |= *is;
+    return INGOT_OK;
+}
+
+static ingot_status read_transform(side_words *w, const char *word, int transform) {
+    const ingot_transform *t = ingot_transform_get(transform);
+    if (transform == INGOT_TRANSFORM_NONE) {
+        if (w->none) return given_twice(w, word);
+        w->none = true;
+        return INGOT_OK;
+    }
+    if (!(t->sides & w->mask)) return ingot_fail(INGOT_E_INVALID, "%s is for %s only", word, t->sides & INGOT_FOR_K ? "keys" : "values");
+    if (w->transforms >> transform & 1) return given_twice(w, word);
+    for (int i = 0; i < INGOT_N_TRANSFORMS; i++) {
+        const ingot_transform *other = ingot_transform_get(i);
+        if (w->transforms >> i & 1 && other->stage == t->stage && other->sides & t->sides & w->mask)
+            return ingot_fail(INGOT_E_INVALID, "%s and %s of %s exclude each other", other->name, t->name, ingot_method_get(w->method)->name);
+    }
+    w->transforms |= 1u << transform;
+    return INGOT_OK;
+}
+
+static ingot_status read_word(side_words *w, const char *word) {
+    bool is_variant;
+    const int transform = ingot_transform_find(word);
+    if (transform >= 0) return read_transform(w, word, transform);
+    if (!strncmp(word, "group=", 6)) return read_group(w, word);
+    INGOT_TRY(read_variant(w, word, &is_variant));
+    if (is_variant) return INGOT_OK;
+    const ingot_part_info *info = ingot_part_get(INGOT_PART_METHOD, w->method);
+    return ingot_fail(INGOT_E_INVALID, "unknown option \"%s\" of %s; valid: %s", word, info->name, info->options);
+}
+
+/* A method's own transforms, less those that the given ones replace, and the given ones. */
+static unsigned combine(unsigned own, unsigned given, bool none, int side) {
+    unsigned result = none ? 0 : own;
+    for (int i = 0; i < INGOT_N_TRANSFORMS; i++) {
+        const ingot_transform *t = ingot_transform_get(i);
+        if (!(given >> i & 1) || !(t->sides >> side & 1)) continue;
+        for (int j = 0; j < INGOT_N_TRANSFORMS; j++)
+            if (ingot_transform_get(j)->stage == t->stage) result &= ~(1u << j);
+        result |= 1u << i;
+    }
+    return result;
+}
+
+ingot_status ingot_parse_side(ingot_side_plan out[2], int *method, char *text, unsigned mask) {
+    char list[INGOT_PLAN_TEXT], *rest = text;
+    const char *name = ingot_next_piece(&rest, ',');
+    *method = ingot_method_find(name);
+    const ingot_method *m = ingot_method_get(*method);
+    if (!m)
+        return ingot_fail(INGOT_E_INVALID, "unknown cache method \"%s\"; valid: %s", name, ingot_part_names(INGOT_PART_METHOD, list, sizeof list));
+    ingot_side_plan sides[2] = {ingot_method_side_plan(m, false), ingot_method_side_plan(m, true)};
+    side_words w = {.out = sides, .method = *method, .mask = mask};
+    for (char *word; (word = ingot_next_piece(&rest, ','));) INGOT_TRY(read_word(&w, word));
+    for (int side = 0; side < 2; side++) {
+        sides[side].transforms = combine(sides[side].transforms, w.transforms, w.none, side);
+        if (mask >> side & 1) out[side] = sides[side];
+    }
+    return INGOT_OK;
+}
+
+static bool same_side(const ingot_side_plan *a, const ingot_side_plan *b) {
+    return a->codec == b->codec && a->transforms == b->transforms && a->group == b->group && a->variant == b->variant;
+}
+
+/* A text under construction and its words behind the method's name. */
+typedef struct spelling {
+    char text[192];
+    size_t n;
+    int words;
+} spelling;
+
+static void add_word(spelling *s, const char *key, const char *value) {
+    if (s->n >= sizeof s->text) return;
+    s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, ",%s%s", key, value);
+    s->words++;
+}
+
+/* The words that turn method m into the sides in `mask`. Where two sides want different words the text does not read back, which the caller sees. */
+static void spell(spelling *out, const ingot_method *m, const ingot_side_plan *const side[2], unsigned mask, bool none) {
+    unsigned transforms = 0;
+    int group = 0;
+    char number[16];
+    const ingot_side_plan own[2] = {ingot_method_side_plan(m, false), ingot_method_side_plan(m, true)};
+    out->words = 0;
+    out->n = (size_t)snprintf(out->text, sizeof out->text, "%s", m->name);
+    for (int s = 0; s < 2; s++) {
+        if (!(mask >> s & 1)) continue;
+        if (side[s]->group != own[s].group) group = side[s]->group;
+        transforms |= side[s]->transforms & ~(none ? 0 : own[s].transforms);
+    }
+    snprintf(number, sizeof number, "%d", group);
+    if (group) add_word(out, "group=", number);
+    for (int s = 0, done = 0; s < 2 && !done; s++) {
+        const ingot_codec *c = ingot_codec_get(own[s].codec);
+        if (!(mask >> s & 1) || side[s]->variant == own[s].variant || !c->variants) continue;
+        char key[32];
+        snprintf(key, sizeof key, "%s=", c->variant_key);
+        add_word(out, key, c->variants[side[s]->variant]);
+        done = 1;
+    }
+    if (none) add_word(out, "none", "");
+    for (int stage = 0; stage < INGOT_N_STAGES; stage++)
+        for (int t = 0; t < INGOT_N_TRANSFORMS; t++)
+            if (transforms >> t & 1 && (int)ingot_transform_get(t)->stage == stage) add_word(out, ingot_transform_get(t)->name, "");
+}
+
+static bool reads_back(const spelling *s, const ingot_side_plan *const side[2], unsigned mask) {
+    char text[sizeof s->text];
+    ingot_side_plan got[2];
+    int method;
+    if (s->n >= sizeof s->text) return false;
+    memcpy(text, s->text, sizeof text);
+    if (ingot_parse_side(got, &method, text, mask) != INGOT_OK) return false;
+    for (int i = 0; i < 2; i++)
+        if (mask >> i & 1 && !same_side(&got[i], side[i])) return false;
+    return true;
+}
+
+/* A row of the registries with variant indices that exist: what can be spelled at all. */
+static bool is_sound(const ingot_side_plan *s) {
+    const ingot_codec *c = ingot_codec_get(s->codec);
+    if (!c) return false;
+    for (int i = 0; i <= s->variant; i++)
+        if (s->variant && !(c->variants && c->variants[i])) return false;
+    return s->variant >= 0;
+}
+
+/* The spelling of fewest words, of the earliest method among equals; false when there is none. */
+static bool shortest(spelling *best, const ingot_method **method, const ingot_side_plan *const side[2], unsigned mask) {
+    bool found = false;
+    for (int s = 0; s < 2; s++)
+        if (mask >> s & 1 && !is_sound(side[s])) return false;
+    for (int i = 0; ingot_method_get(i); i++) {
+        const ingot_method *m = ingot_method_get(i);
+        if ((mask & INGOT_FOR_K && m->k.codec != side[0]->codec) || (mask & INGOT_FOR_V && m->v.codec != side[1]->codec)) continue;
+        for (int none = 0; none < 2; none++) {
+            spelling s;
+            spell(&s, m, side, mask, none);
+            if ((found && s.words >= best->words) || !reads_back(&s, side, mask)) continue;
+            *best = s;
+            *method = m;
+            found = true;
+        }
+    }
+    return found;
+}
+
+bool ingot_print_side(const ingot_side_plan *side, bool value, char *buf, size_t cap) {
+    const ingot_side_plan *const sides[2] = {side, side};
+    const ingot_method *method;
+    spelling s;
+    const bool found = shortest(&s, &method, sides, value ? INGOT_FOR_V : INGOT_FOR_K);
+    snprintf(buf, cap, "%s", found ? s.text : "?");
+    return found;
+}
+
+bool ingot_print_both(const ingot_side_plan *k, const ingot_side_plan *v, const ingot_method **method, char *buf, size_t cap) {
+    const ingot_side_plan *const sides[2] = {k, v};
+    spelling s;
+    if (!shortest(&s, method, sides, INGOT_FOR_BOTH)) return false;
+    snprintf(buf, cap, "%s", s.text);
+    return true;
+}
