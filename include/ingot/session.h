@@ -20,6 +20,7 @@ typedef struct ingot_engine_config {
     int n_batch;      /* tokens of one forward pass, at most n_ctx are used; 0 = 512 */
     int max_logits;   /* rows of logits that can be held at once, each n_vocab floats; 0 = min(n_batch, 64) */
     ingot_activations activations;
+    const ingot_calibration *calibration; /* borrowed, must outlive the engine; NULL when the plan needs none */
 } ingot_engine_config;
 
 /* Allocates everything a forward pass needs (cache, scratch, logits); later forward passes allocate nothing.

@@ -80,7 +80,8 @@ ingot_status ingot_engine_create(ingot_engine **out, ingot_model *model, const i
     e->device = model->device;
     e->config = c;
     const ingot_cache_config cache = {.layers = model->layers, .n_layers = model->info.n_layers, .plan = c.plan,
-                                      .max_tokens = c.n_ctx, .max_seqs = c.max_sessions, .max_batch = c.n_batch};
+                                      .max_tokens = c.n_ctx, .max_seqs = c.max_sessions, .max_batch = c.n_batch,
+                                      .calibration = c.calibration};
     ingot_status s = ingot_cache_create(&e->cache, e->device, &cache);
     if (s == INGOT_OK && !allocate(e)) s = ingot_fail(INGOT_E_NOMEM, "out of memory for the scratch of %d tokens", c.n_batch);
     if (s != INGOT_OK) {
