@@ -44,7 +44,7 @@ typedef enum ingot_scale_kind {
 } ingot_scale_kind;
 typedef enum ingot_code_order {
     INGOT_ORDER_LSB,  /* element i in bits [i * bits, (i + 1) * bits) of the group's codes, least significant first */
-    INGOT_ORDER_HALVES /* 4 bits, groups of 32 (ggml): byte j holds element j (low) and j + 16 (high) */
+    INGOT_ORDER_HALVES /* 4 bits, groups of 32 (ggml): byte j of a group of n elements holds element j (low) and j + n / 2 (high); a last group may have n = 16 */
 } ingot_code_order;
 typedef struct ingot_code_shape {
     int bits;           /* 1 to 8 */
@@ -53,6 +53,8 @@ typedef struct ingot_code_shape {
     ingot_scale_kind scale_kind;
     int group;          /* channels */
     bool has_offset;    /* f16 */
+    int token_stride;   /* 0 for rows. Else a block of several tokens, whose f16 scales and offsets belong to channels (group = 1): those of channel c lie at
+                         * scale_at + c * scale_stride and offset_at + c * offset_stride, the codes of all channels of token t from code_at + t * token_stride on */
     int scale_at, scale_stride, offset_at, offset_stride, code_at, code_stride;
 } ingot_code_shape;
 
@@ -82,7 +84,7 @@ typedef struct ingot_codec {
     /* NULL when f (dim, group, side) is fine, else the reason in a few words. */
     const char *(*check)(const ingot_kv_fmt *f);
 
-    /* The shape of a row; NULL where it is not of this kind, or blocks hold several tokens. */
+    /* The shape of a block; NULL where it is not of this kind. */
     void (*shape)(const ingot_kv_fmt *f, ingot_code_shape *out);
 
     /* Score form, K side, all three or none: scores without decoding. prepared (query_bytes, aligned to 64) is made once per query q [dim] f32;
