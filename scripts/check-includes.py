@@ -13,18 +13,19 @@ import tempfile
 ARROWS = {
     "base": set(),
     "codec": {"base/half.h", "base/rng.h", "base/hadamard.h"},
-    "transform": {"base/half.h", "base/rng.h", "base/hadamard.h"},
+    "transform": {"base/half.h", "base/rng.h", "base/hadamard.h", "base/hadamard_signed.h"},
     "policy": {"base"},
-    "method": {"codec", "transform", "policy", "base"},
+    "calibration": {"base"},
+    "method": {"codec", "transform", "policy", "calibration", "base"},
     "wtype": {"base"},
     "backend": {"codec", "transform", "base", "wtype"},
     "backend/ref": {"backend", "codec", "transform", "base", "wtype"},
     "backend/cpu": {"backend", "codec", "transform", "base", "wtype", "backend/ref"},
-    "cache": {"method", "policy", "transform", "codec", "backend", "base"},
+    "cache": {"method", "policy", "transform", "codec", "calibration", "backend", "base"},
     "gguf": {"wtype", "base"},
     "tokenizer": {"gguf", "base"},
     "model": {"backend", "gguf", "wtype", "tokenizer", "base"},
-    "engine": {"model", "cache", "method", "tokenizer", "backend", "gguf", "wtype", "base"},
+    "engine": {"model", "cache", "method", "calibration", "tokenizer", "backend", "gguf", "wtype", "base"},
     "eval": {"base"},
     "tools/common": set(),
     "tools/ingot": {"tools/common"},
@@ -33,12 +34,13 @@ ARROWS = {
 NEW_BACKEND = ARROWS["backend/ref"]
 
 PLAIN = {"status.h", "types.h"}
-LIBRARY = PLAIN | {"machine.h", "method.h", "cache.h", "device.h", "ingot.h"}
+PARTS = PLAIN | {"calibration.h"}
+LIBRARY = PARTS | {"machine.h", "method.h", "cache.h", "device.h", "ingot.h"}
 ENGINE = LIBRARY | {"model.h", "session.h", "eval.h"}
 # Public headers (<ingot/...>) that a room may include. Tools and tests: all.
 PUBLIC = {
     "base": PLAIN | {"ingot.h", "machine.h"},  # what these two declare is of this room
-    "codec": PLAIN, "transform": PLAIN, "wtype": PLAIN, "gguf": PLAIN,
+    "codec": PARTS, "transform": PARTS, "calibration": PARTS, "wtype": PLAIN, "gguf": PLAIN,
     "tokenizer": PLAIN | {"model.h"},  # its flags and messages are declared there
     "policy": LIBRARY, "method": LIBRARY, "cache": LIBRARY, "backend": LIBRARY,
     "model": ENGINE, "engine": ENGINE, "eval": ENGINE,
@@ -47,6 +49,7 @@ PUBLIC = {
 EXTERNAL = {
     "pcre2.h": {"tokenizer"},
     "utf8proc.h": {"tokenizer"},
+    "xxhash.h": {"base"},
     "jansson.h": {"tools/ingot", "tools/common"},
     "histedit.h": {"tools/ingot", "tools/common"},
     "editline/readline.h": {"tools/ingot", "tools/common"},

@@ -4,7 +4,7 @@
 # On Debian and Ubuntu missing packages are installed (as root, or through sudo); elsewhere they are named.
 set -eu
 
-packages_build="gcc libc6-dev make cmake pkg-config libpcre2-dev libutf8proc-dev libjansson-dev libedit-dev python3 python3-pip"
+packages_build="gcc libc6-dev make cmake pkg-config libpcre2-dev libutf8proc-dev libxxhash-dev libjansson-dev libedit-dev python3 python3-pip"
 packages_check="clang libclang-rt-dev"
 
 has_library() { pkg-config --exists "$1" 2>/dev/null; }
@@ -20,7 +20,7 @@ missing_of() {
         fi
         for tool in cc make cmake pkg-config python3; do command -v $tool >/dev/null 2>&1 || echo $tool; done
         python3 -m pip --version >/dev/null 2>&1 || echo "pip for python3"
-        for library in libpcre2-8 libutf8proc jansson libedit; do has_library $library || echo "$library (with headers)"; done
+        for library in libpcre2-8 libutf8proc libxxhash jansson libedit; do has_library $library || echo "$library (with headers)"; done
         ;;
     check)
         # libFuzzer comes in a package of its own.
