@@ -1,7 +1,7 @@
 /* q8_0: ggml's blocks of 32 signed bytes with one half-float step d = absmax / 127; the last block may be shorter.
  * Codes are computed with the unrounded 1/d, as ggml does, so that rows equal its bytes. */
-#include "codec.h"
 #include "codec_util.h"
+#include "shape.h"
 #include <math.h>
 
 enum { BLOCK = 32 };
@@ -32,17 +32,21 @@ static void encode(const ingot_kv_fmt *f, const float *x, ptrdiff_t stride, int 
     }
 }
 
+static void shape(const ingot_kv_fmt *f, ingot_code_shape *out) {
+    (void)f;
+    *out = (ingot_code_shape){
+        .bits = 8, .level = ingot_levels_int8, .order = INGOT_ORDER_LSB, .scale_kind = INGOT_SCALE_F16, .group = BLOCK,
+        .scale_stride = 2 + BLOCK, .code_at = 2, .code_stride = 2 + BLOCK,
+    };
+}
+
 static void decode(const ingot_kv_fmt *f, const void *row, float *x) {
-    const uint8_t *r = row;
-    for (int i = 0; i < f->dim; i += BLOCK) {
-        const int n = f->dim - i < BLOCK ? f->dim - i : BLOCK;
-        const float d = ingot_f16_to_f32(ingot_get_u16(r));
-        for (int j = 0; j < n; j++) x[i + j] = (float)(int8_t)r[2 + j] * d;
-        r += 2 + n;
-    }
+    ingot_code_shape s;
+    shape(f, &s);
+    ingot_shape_decode(&s, f, row, x);
 }
 
 const ingot_codec ingot_codec_q8_0 = {
-    .name = "q8_0", .description = "8-bit codes, one step per 32 channels of a token (ggml's blocks)", .sides = INGOT_BOTH_SIDES, .options = "", .needs = INGOT_CAL_NONE,
-    .block_bytes = block_bytes, .encode = encode, .decode = decode, .check = ingot_codec_check_dim,
+    .name = "q8_0", .description = "8-bit codes, one step per 32 channels of a token (ggml's blocks)", .sides = INGOT_BOTH_SIDES, .options = "",
+    .needs = INGOT_CAL_NONE, .block_bytes = block_bytes, .encode = encode, .decode = decode, .check = ingot_codec_check_dim, .shape = shape,
 };
