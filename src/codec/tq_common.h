@@ -1,0 +1,40 @@
+/* What the TurboQuant family shares: scalar codes against a symmetric table, one scale for the channels that share a norm.
+ * Sources: TurboQuant, arXiv 2504.19874, section 3.1; the scale rules "ls" and "unbiased" are those of DRIVE (arXiv 2105.08339) and EDEN (2108.08842).
+ * For the tests too; the lengths here are not bound to head sizes. */
+#ifndef INGOT_TQ_COMMON_H
+#define INGOT_TQ_COMMON_H
+#include "codec.h"
+
+enum { INGOT_TQ_MAX_BITS = 6 };
+
+typedef struct ingot_tq_book {
+    int bits;
+    const float *level; /* [1 << bits], ascending, symmetric; in units of the RMS of the vector */
+} ingot_tq_book;
+
+extern const ingot_tq_book ingot_tq_lloyd_max[INGOT_TQ_MAX_BITS + 1]; /* by bits; 0 bits: the one level 0 */
+extern const ingot_tq_book ingot_tq_residual[2];                      /* VeloxQuant's two stages of 1 and of 2 bits */
+
+/* How the scale s of x^ = s * level is chosen; n channels, c = the levels of the codes. */
+typedef enum ingot_tq_rule {
+    INGOT_TQ_PAPER,    /* |x| / sqrt(n): what the levels are made for; scores shrink */
+    INGOT_TQ_MATCHED,  /* |x| / |c|: the norm is kept */
+    INGOT_TQ_LS,       /* <c, x> / |c|^2: least squared error for these codes */
+    INGOT_TQ_UNBIASED, /* |x|^2 / <c, x>: <x^, x> = |x|^2 exactly, so that scores keep their temperature */
+} ingot_tq_rule;
+extern const char *const ingot_tq_rules[]; /* their names, NULL-terminated */
+
+/* The options of a codec whose variants are the scale rules, and their defaults: unbiased keys, least squares for values. */
+#define INGOT_TQ_VARIANTS .variant_key = "scale", .variants = ingot_tq_rules, .options = "scale=paper|matched|ls|unbiased"
+#define INGOT_TQ_DEFAULT_RULES .default_variant = {INGOT_TQ_UNBIASED, INGOT_TQ_LS}
+
+static inline size_t ingot_tq_code_bytes(int n, int bits) { return ((size_t)n * (size_t)bits + 7) / 8; }
+
+/* Codes of x [n] (finite) -> code [n]; returns s, not rounded. The thresholds are the midpoints of the levels, and a value on one takes the upper code.
+ * x = 0: s = 0. */
+double ingot_tq_quantise(const ingot_tq_book *book, ingot_tq_rule rule, const float *x, int n, uint8_t *code);
+/* The same, packed: *scale as f16 (at most 65504) and codes [ingot_tq_code_bytes(n, bits)], least significant bit first. n <= INGOT_MAX_HEAD_DIM. */
+void ingot_tq_encode(const ingot_tq_book *book, ingot_tq_rule rule, const float *x, int n, uint16_t *scale, uint8_t *codes);
+/* x [n] = level * scale, n <= INGOT_MAX_HEAD_DIM. */
+void ingot_tq_decode(const ingot_tq_book *book, uint16_t scale, const uint8_t *codes, int n, float *x);
+#endif
