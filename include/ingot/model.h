@@ -39,6 +39,11 @@ typedef struct ingot_model_info {
     bool has_chat_template;
 } ingot_model_info;
 void ingot_model_info_get(const ingot_model *model, ingot_model_info *out);
+/* 16 bytes that tell models apart: a hash of the architecture and of the names, number formats, shapes and samples of all tensors. Metadata, vocabulary and
+ * how a file is split do not count. The first call reads some pages of every tensor. Thread-safe. Errors: INGOT_E_INVALID without model or place. */
+ingot_status ingot_model_fingerprint(const ingot_model *model, uint8_t out[16]);
+/* INGOT_OK when the calibration was made from this model, else INGOT_E_INVALID naming both. Engines check it, too. */
+ingot_status ingot_model_check_calibration(const ingot_model *model, const ingot_calibration *calibration);
 
 /* --- tokens --- */
 enum {

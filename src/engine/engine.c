@@ -74,6 +74,7 @@ ingot_status ingot_engine_create(ingot_engine **out, ingot_model *model, const i
     if (!model->device) return ingot_fail(INGOT_E_INVALID, "the model was opened without its weights");
     ingot_engine_config c = *config;
     INGOT_TRY(check_config(&c));
+    if (c.calibration) INGOT_TRY(ingot_model_check_calibration(model, c.calibration));
     ingot_engine *e = ingot_alloc(sizeof *e, INGOT_MEM_OTHER);
     if (!e) return ingot_fail(INGOT_E_NOMEM, "out of memory for an engine");
     e->model = model;

@@ -103,7 +103,8 @@ ingot_status ingot_model_open(ingot_model **out, const char *path, const ingot_m
     ingot_model *m = ingot_alloc(sizeof *m, INGOT_MEM_OTHER);
     if (!m) return ingot_fail(INGOT_E_NOMEM, "out of memory for a model");
     m->device = options->vocab_only ? NULL : options->device;
-    const ingot_status s = open_parts(m, path, options);
+    m->fingerprint = ingot_alloc(sizeof *m->fingerprint, INGOT_MEM_OTHER);
+    const ingot_status s = m->fingerprint ? open_parts(m, path, options) : ingot_fail(INGOT_E_NOMEM, "out of memory for a model");
     if (s != INGOT_OK) {
         ingot_model_close(m);
         return s;
@@ -117,7 +118,7 @@ void ingot_model_close(ingot_model *m) {
     ingot_model_weights_free(m);
     for (int i = 0; i < m->n_vectors; i++) ingot_dealloc(m->vectors[i]);
     for (int i = 0; i < m->n_ropes; i++) ingot_dealloc(m->ropes[i].freq);
-    void *owned[] = {m->vectors, m->ropes, m->weights, m->tape, m->layers, m->architecture, m->name, m->file_types};
+    void *owned[] = {m->vectors, m->ropes, m->weights, m->tape, m->layers, m->architecture, m->name, m->file_types, m->fingerprint};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) ingot_dealloc(owned[i]);
     if (m->tokenizer) ingot_tokenizer_close(m->tokenizer);
     if (m->gguf) ingot_gguf_close(m->gguf);

@@ -5,12 +5,19 @@
 #include "arch.h"
 #include "rope.h"
 #include <ingot/model.h>
+#include <stdatomic.h>
 
 /* One matrix of the model; prepared for the device after the shapes have been checked. */
 typedef struct ingot_model_weight {
     const ingot_gguf_tensor *tensor; /* [n_out][n_in] */
     ingot_weight *handle;            /* NULL until prepared */
 } ingot_model_weight;
+
+/* Found on first demand, also by several threads at once: they store the same. */
+typedef struct ingot_known_fingerprint {
+    atomic_bool known;
+    _Atomic uint64_t half[2];
+} ingot_known_fingerprint;
 
 struct ingot_model {
     ingot_gguf *gguf;
@@ -28,6 +35,7 @@ struct ingot_model {
     int n_weights, cap_weights;
     ingot_rope_spec *ropes;
     int n_ropes;
+    ingot_known_fingerprint *fingerprint;
     float **vectors; /* norms, biases, frequency factors as f32, owned */
     int n_vectors, cap_vectors;
 };
