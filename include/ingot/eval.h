@@ -1,5 +1,5 @@
-/* Measuring what a cache costs: perplexity, and KL divergence against the same weights with the f16 cache.
- * Part of libingot-engine. C11, C++-clean. */
+/* Measuring what a cache costs: perplexity, KL divergence against the same weights with the f16 cache, recall over long contexts,
+ * decode speed. docs/evaluating.md says how to read the figures. Part of libingot-engine. C11, C++-clean. */
 #ifndef INGOT_EVAL_H
 #define INGOT_EVAL_H
 #include <ingot/session.h>
@@ -7,36 +7,62 @@
 extern "C" {
 #endif
 
+#define INGOT_EVAL_MESSAGE_BYTES 512
+
+/* A cache under test. */
+typedef struct ingot_eval_plan {
+    ingot_plan plan;
+    const ingot_calibration *calibration; /* borrowed; NULL when the plan needs none */
+    bool stream; /* fed one token at a time, as in generation (what evicts then does so after every token); else in batches */
+} ingot_eval_plan;
+
+/* --- perplexity and KL divergence --- */
 typedef struct ingot_eval_config {
     int n_ctx;     /* tokens of one window */
     int n_windows; /* 0 = all whole windows of the text */
     int first_window;
-    ingot_plan plan;
+    ingot_plan plan;                      /* what ingot_eval_ppl and ingot_eval_kld measure; ingot_eval_kld_many takes plans of its own */
+    const ingot_calibration *calibration; /* likewise */
+    bool stream;                          /* likewise */
     ingot_activations activations;
     int n_batch;   /* tokens of one forward pass; 0 = the engine's default */
     ingot_progress progress; /* NULL allowed */
     void *progress_user;
 } ingot_eval_config;
 
-/* Means over the tokens of one window, nats. Window w starts at token w * n_ctx of the text; where the model asks for
- * BOS the first token of each window is replaced by it. nll_all: tokens 1..n_ctx-1; nll_second_half: n_ctx/2 and later. */
+/* Over the tokens of one window, nats. Window w starts at token w * n_ctx of the text; where the model asks for
+ * BOS the first token of each window is replaced by it. nll_all: mean of tokens 1..n_ctx-1; nll_second_half: n_ctx/2 and later.
+ * The rest is for kld only and over predicted positions 0..n_ctx-2: KL(f16 || plan) as mean, 99 % and 99.9 % quantiles (linear between order
+ * statistics), maximum, and means of the four quarters of the window (NaN where a quarter has no position); top1_agreement: share of
+ * positions with the same most probable token; dp = p(right token) - p_f16(right token) in percent, as root mean square (what llama.cpp
+ * prints as "RMS Δp") and as signed mean ("Mean Δp"). */
 typedef struct ingot_eval_window {
     double nll_all, nll_second_half;
-    double kld_mean, kld_p99, kld_p999, top1_agreement, nll_second_half_base; /* kld only; over predicted positions 0..n_ctx-2 */
+    double kld_mean, kld_p99, kld_p999, top1_agreement, nll_second_half_base;
+    double kld_max, kld_quarter[4], rms_dp, mean_dp;
 } ingot_eval_window;
 
 typedef struct ingot_eval_result {
     double ppl;      /* exp of the mean nll_second_half */
     double ppl_base; /* kld only: the f16 cache */
-    double kld_mean, kld_p99, kld_p999, top1_agreement;
+    double kld_mean, kld_p99, kld_p999, top1_agreement; /* as in a window, over the positions of all windows */
+    double kld_max, kld_quarter[4], rms_dp, mean_dp;
     uint64_t n_tokens; /* scored tokens */
     int n_windows;
     ingot_eval_window *windows; /* [n_windows]; free with ingot_free_memory */
+    ingot_cache_memory memory;  /* of the cache that holds the last window */
+    ingot_status status;        /* ingot_eval_kld_many: INGOT_OK, or why this plan has no figures, and the message */
+    char message[INGOT_EVAL_MESSAGE_BYTES];
 } ingot_eval_result;
 
 /* tokens[n] is the whole tokenized text. Errors: INGOT_E_INVALID when it is shorter than one window (both counts). */
 ingot_status ingot_eval_ppl(ingot_eval_result *out, ingot_model *model, const int32_t *tokens, size_t n, const ingot_eval_config *config);
 ingot_status ingot_eval_kld(ingot_eval_result *out, ingot_model *model, const int32_t *tokens, size_t n, const ingot_eval_config *config);
+/* plans[n_plans] against one run of the f16 cache; out[n_plans]. A plan that cannot be measured (out[i].status) does not stop the others; its windows are
+ * NULL. Every plan has an engine of its own at the same time: a few are a good number. Errors: those of ingot_eval_kld that concern all
+ * plans; out is cleared then. */
+ingot_status ingot_eval_kld_many(ingot_eval_result *out, ingot_model *model, const int32_t *tokens, size_t n, const ingot_eval_config *config,
+                                 const ingot_eval_plan *plans, int n_plans);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,6 @@
 #include "logprob.h"
 #include "../base/half.h"
 #include <math.h>
-#include <stdlib.h>
 
 enum { LANES = 16, BLOCK = 256 };
 
@@ -91,16 +90,4 @@ ingot_divergence ingot_logits_divergence(const float *x, const float *y, int n) 
     d.top_q = first_of(y, n, best_y);
     d.kl = total(sum_d) / total(sum_x) - (d.lse_p - d.lse_q);
     return d;
-}
-
-static int compare(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double ingot_quantile(double *v, size_t n, double q) {
-    qsort(v, n, sizeof *v, compare);
-    const double at = q * (double)(n - 1);
-    const size_t i = (size_t)at;
-    return i + 1 < n ? v[i] + (at - (double)i) * (v[i + 1] - v[i]) : v[n - 1];
 }

@@ -13,7 +13,4 @@ typedef struct ingot_divergence {
 } ingot_divergence;
 /* p and q are the softmaxes of logits x[n] and y[n]. */
 ingot_divergence ingot_logits_divergence(const float *x, const float *y, int n);
-
-/* Quantile q of v[n] with linear interpolation between order statistics; sorts v. n at least 1. */
-double ingot_quantile(double *v, size_t n, double q);
 #endif

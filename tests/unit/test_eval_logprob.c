@@ -62,11 +62,3 @@ TEST("eval/a row with nothing finite is not a number") {
     int top;
     CHECK(!isfinite(ingot_log_sum_exp(bad, 3, &top)));
 }
-
-TEST("eval/quantiles interpolate") {
-    double v[5] = {4, 0, 3, 1, 2};
-    CHECK_NEAR(ingot_quantile(v, 5, 0.5), 2.0, 0.0);
-    CHECK_NEAR(ingot_quantile(v, 5, 0.9), 3.6, 1e-12);
-    CHECK_NEAR(ingot_quantile(v, 5, 1.0), 4.0, 0.0);
-    CHECK_NEAR(ingot_quantile(v, 1, 0.99), 0.0, 0.0);
-}

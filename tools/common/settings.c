@@ -73,6 +73,9 @@ GROUP(settings_eval, "Evaluation",
       INT('c', "ctx-size", n_ctx, 2, INT_MAX, "tokens of one window"),
       INT(0, "windows", n_windows, 0, INT_MAX, "only the first N windows of the text; 0: all"));
 
+GROUP(settings_stream, "Feeding",
+      FLAG(0, "stream", stream, "feed the cache under test one token at a time, as in generation: what evicts does so after every token"));
+
 GROUP(settings_json, "Output", FLAG(0, "json", json, "print JSON instead of text"));
 GROUP(settings_quiet, "Messages", FLAG('q', "quiet", quiet, "no progress, no timings, no warnings"));
 

@@ -26,13 +26,14 @@ typedef struct settings {
     int64_t seed; /* -1 = a new one each time */
     /* eval */
     int n_windows;
+    bool stream;
 } settings;
 
 /* The defaults of all commands; a command may then set its own. */
 void settings_defaults(settings *s);
 
 extern const option_group settings_model, settings_vocabulary, settings_compute, settings_passes, settings_cache, settings_prompt, settings_text,
-    settings_answer, settings_system, settings_sampling, settings_eval, settings_context, settings_json, settings_quiet;
+    settings_answer, settings_system, settings_sampling, settings_eval, settings_stream, settings_context, settings_json, settings_quiet;
 
 /* The plan that the cache options name; on failure prints why and gives false (wrong use). */
 bool settings_plan(const settings *s, ingot_plan *plan);

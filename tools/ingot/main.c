@@ -21,6 +21,26 @@ const command *command_find(const char *name) {
     return NULL;
 }
 
+static const char *last_word(const command *c) {
+    const char *space = strrchr(c->name, ' ');
+    return space ? space + 1 : c->name;
+}
+
+const command *command_find_sub(const command *c, const char *word) {
+    for (const command *const *sub = c->subcommands; *sub; sub++)
+        if (!strcmp(last_word(*sub), word)) return *sub;
+    return NULL;
+}
+
+int command_refuse_sub(const command *c, const char *word) {
+    char list[256] = "";
+    size_t n = 0;
+    for (const command *const *sub = c->subcommands; *sub && n < sizeof list; sub++)
+        n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", n ? ", " : "", last_word(*sub));
+    if (word) return cli_wrong_use(c->name, "%s: '%s' is none of %s", c->name, word, list);
+    return cli_wrong_use(c->name, "%s: say what: %s", c->name, list);
+}
+
 void command_print_overview(FILE *f) {
     fprintf(f, "Runs language models with a compressed key/value cache, and measures what that costs and gains.\n\nUsage: ingot COMMAND [options]\n\nCommands:\n");
     for (int i = 0; command_at(i); i++) fprintf(f, "  %-10s %s\n", command_at(i)->name, command_at(i)->summary);
@@ -39,15 +59,26 @@ void command_print_help(FILE *f, const command *c) {
     char text[1024];
     snprintf(text, sizeof text, "%s. %s", c->summary, c->details ? c->details : "");
     options_print_wrapped(f, text, 0, 0);
-    options_print(f, c->groups, &s);
+    for (const command *const *sub = c->subcommands; sub && *sub; sub++) {
+        if (sub == c->subcommands) fputc('\n', f);
+        fprintf(f, "  %-10s ", last_word(*sub));
+        options_print_wrapped(f, (*sub)->summary, 13, 13);
+    }
+    if (c->subcommands) fprintf(f, "\n'ingot %s WORD --help' lists the options of each.\n", c->name);
+    else options_print(f, c->groups, &s);
     if (c->print_more) c->print_more(f);
 }
 
 static int run(const command *c, int argc, char **argv) {
+    if (c->subcommands && argc > 1 && argv[1][0] != '-') {
+        const command *sub = command_find_sub(c, argv[1]);
+        return sub ? run(sub, argc - 1, argv + 1) : command_refuse_sub(c, argv[1]);
+    }
     if (options_want_help(argc, argv, c->groups)) {
         command_print_help(stdout, c);
         return CLI_DONE;
     }
+    if (c->subcommands) return command_refuse_sub(c, NULL);
     settings s;
     command_defaults(c, &s);
     int code = options_parse(argc, argv, c->name, c->groups, &s, &s.positional);

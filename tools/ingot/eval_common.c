@@ -1,0 +1,29 @@
+#include "eval_common.h"
+#include "common/system.h"
+
+void eval_defaults(settings *s) {
+    s->activations = INGOT_ACT_FLOAT;
+    s->n_ctx = 2048;
+}
+
+const char *eval_activations(const settings *s) { return s->activations == INGOT_ACT_FLOAT ? "float" : "int8"; }
+
+int eval_fail(ingot_status status) { return status == INGOT_E_CANCELLED ? cli_fail("interrupted") : cli_fail_status(status); }
+
+int eval_open(eval_job *j, const settings *s, const char *command, bool needed) {
+    if (!settings_plan(s, &j->plan.plan)) return CLI_WRONG_USE;
+    j->plan.stream = s->stream;
+    const bool text = needed || s->prompt || s->file;
+    int code = s->model && text ? settings_read_text(s, command, "text", false, &j->text) : CLI_DONE;
+    system_catch_interrupt(true);
+    if (!code) code = setup_model(&j->u, s, command);
+    if (code || !text) return code;
+    const ingot_status status = ingot_model_tokenize(j->u.model, j->text.data, j->text.n, 0, &j->ids, &j->n_ids);
+    return status == INGOT_OK ? CLI_DONE : cli_fail_status(status);
+}
+
+void eval_close(eval_job *j) {
+    ingot_free_memory(j->ids);
+    strbuf_free(&j->text);
+    setup_close(&j->u);
+}

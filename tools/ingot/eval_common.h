@@ -1,0 +1,27 @@
+/* What the measures of `ingot eval` share. */
+#ifndef TOOLS_INGOT_EVAL_COMMON_H
+#define TOOLS_INGOT_EVAL_COMMON_H
+#include "command.h"
+#include "common/json.h"
+#include "common/setup.h"
+#include <ingot/eval.h>
+
+/* A model, a text in its tokens, and the plan of the cache options. */
+typedef struct eval_job {
+    setup u;
+    ingot_eval_plan plan;
+    strbuf text;
+    int32_t *ids;
+    size_t n_ids;
+} eval_job;
+
+/* Opens all of it and catches Ctrl-C from then on; a text that is not `needed` is left out when neither -p nor -f gives one. An exit code, after
+ * printing one line when it is not CLI_DONE. */
+int eval_open(eval_job *j, const settings *s, const char *command, bool needed);
+void eval_close(eval_job *j);
+/* Says why a measure failed. An exit code. */
+int eval_fail(ingot_status status);
+/* Float activations, windows of 2048 tokens. */
+void eval_defaults(settings *s);
+const char *eval_activations(const settings *s);
+#endif
