@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_ITERATIONS = 30, MAX_NEAR = 128, MIN_NEAR = 96, LANES = 16 };
+enum { MAX_ITERATIONS = 30, MAX_NEAR = 64, MIN_NEAR = 48, LANES = 16 };
 static const double MIN_GAIN = 5e-4;
 
 typedef struct work {
@@ -187,13 +187,13 @@ static void start(work *w) {
     update(w);
 }
 
-/* Centroids move less and less: their neighbours are looked for anew in iterations 0, 1, 2, 4, 8, 16. */
-static bool is_due(int iteration) { return (iteration & (iteration - 1)) == 0; }
+/* Centroids move less and less. */
+static bool neighbours_are_due(int iteration) { return iteration == 0 || iteration == 2 || iteration == 8; }
 
 static double iterate(work *w, float *s) {
     double last = 0.0;
     for (int i = 0; i < MAX_ITERATIONS; i++) {
-        if (is_due(i)) find_neighbours(w, s);
+        if (neighbours_are_due(i)) find_neighbours(w, s);
         const double error = assign(w);
         update(w);
         if (i > 0 && last - error <= MIN_GAIN * last) return error;

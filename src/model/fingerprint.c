@@ -2,43 +2,19 @@
 #include "model.h"
 #include "../base/error.h"
 #include "../base/hash.h"
+#include "../calibration/fingerprint.h"
 #include "../gguf/gguf_cursor.h"
 #include <stdio.h>
 #include <string.h>
 
-/* Small tensors count whole, of others some pieces: a fine-tuned model differs in nearly every weight. */
-enum { N_PIECES = 16, PIECE_BYTES = 256 };
-
-/* What is hashed for one tensor, beginning with the hash of all before. */
-typedef struct record {
-    uint8_t before[INGOT_HASH_BYTES], name[INGOT_HASH_BYTES];
-    uint64_t type, n_dims, dims[4], bytes;
-    uint8_t pieces[N_PIECES][PIECE_BYTES];
-} record;
-
-static void take_pieces(record *r, const ingot_gguf_tensor *t) {
-    const uint8_t *data = t->data;
-    if (t->bytes <= sizeof r->pieces) {
-        memcpy(r->pieces, data, (size_t)t->bytes);
-        return;
-    }
-    const uint64_t step = (t->bytes - PIECE_BYTES) / (N_PIECES - 1);
-    for (int i = 0; i < N_PIECES; i++) memcpy(r->pieces[i], data + step * (uint64_t)i, PIECE_BYTES);
-}
-
 static void compute(const ingot_model *m, uint8_t out[INGOT_HASH_BYTES]) {
-    ingot_hash(out, m->architecture, strlen(m->architecture));
+    ingot_fingerprint f = {0};
+    ingot_fingerprint_add(&f, m->architecture, strlen(m->architecture), 0, (const uint64_t[4]){0}, "", 0);
     for (int i = 0; i < ingot_gguf_tensor_count(m->gguf); i++) {
         const ingot_gguf_tensor *t = ingot_gguf_tensor_at(m->gguf, i);
-        record r;
-        memset(&r, 0, sizeof r);
-        memcpy(r.before, out, sizeof r.before);
-        ingot_hash(r.name, t->name.p, t->name.n);
-        r.type = t->type, r.n_dims = (uint64_t)t->n_dims, r.bytes = t->bytes;
-        for (int d = 0; d < 4; d++) r.dims[d] = t->dims[d];
-        take_pieces(&r, t);
-        ingot_hash(out, &r, sizeof r);
+        ingot_fingerprint_add(&f, t->name.p, t->name.n, t->type, t->dims, t->data, (size_t)t->bytes);
     }
+    ingot_fingerprint_get(&f, out);
 }
 
 ingot_status ingot_model_fingerprint(const ingot_model *model, uint8_t out[16]) {
