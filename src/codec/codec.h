@@ -21,6 +21,7 @@ typedef enum ingot_kv_side { INGOT_SIDE_K, INGOT_SIDE_V } ingot_kv_side;
 typedef struct ingot_codec_params {
     const float *codebook;  /* [1 << bits][group], rows are centroids */
     const float *half_norm; /* [1 << bits] half the squared norm of each centroid */
+    const struct ingot_codebook_search *search; /* what finds the nearest centroid (codebook.h) */
 } ingot_codec_params;
 
 /* One side's number format in one layer (and head, where there are params). */
@@ -98,4 +99,10 @@ const ingot_codec *ingot_codec_get(int id); /* NULL when out of range */
 int ingot_codec_find(const char *name);     /* -1 when unknown */
 /* Tokens of a block of f. */
 int ingot_codec_tokens(const ingot_kv_fmt *f);
+
+/* Bytes that ingot_codec_params_fill needs; 0 for codecs without a codebook. f: codec, group. */
+size_t ingot_codec_params_bytes(const ingot_kv_fmt *f);
+/* Derives the params of a codebook [1 << code_bits][group] in memory [ingot_codec_params_bytes] aligned to 64; both must outlive *out.
+ * NULL, or what is wrong with the codebook in a few words. */
+const char *ingot_codec_params_fill(const ingot_kv_fmt *f, const float *codebook, void *memory, ingot_codec_params *out);
 #endif
