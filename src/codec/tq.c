@@ -1,12 +1,12 @@
 /* TurboQuant MSE (arXiv 2504.19874, algorithm 1) at 1 to 6 bits, and RVQ as VeloxQuant has it and repaired. The rotation is a transform of its own.
  * Row: f16 scale s, then the codes, least significant bit first. x^ = level[code] * s.
  *
- * RVQ codes a coordinate in two stages, 2b bits. The seed's book (rvq1, rvq2) loses against plain codes of the same width because its second stage is symmetric
- * while the residual is not (tq_levels.c). Folding the second stage by the sign of the first (work on r * sign) mends 1 + 1 bits and gives exactly the
- * 2-bit Lloyd-Max quantiser. For 2 + 2 bits let the second stage depend on the cell of the first, and choose the cells as unions of four
- * neighbouring cells of the 4-bit quantiser: the whole code is then the 4-bit Lloyd-Max code (.00951, against .00973 for the best second stage inside
- * the cells of the 2-bit quantiser), and its two high bits alone are a 2-bit code with levels +-.4967 and +-1.6050 (.1203, against .1175).
- * So rvqf1 and rvqf2 have the codes and levels of tq2 and tq4; what they add is that the high half of each code stands by itself. */
+ * RVQ codes a coordinate in two stages, 2b bits. The original books (rvq1, rvq2) lose against plain codes of the same width because their second
+ * stage is symmetric while the residual is not (tq_levels.c). Folding the second stage by the sign of the first (work on r * sign) mends 1 + 1 bits
+ * and gives exactly the 2-bit Lloyd-Max quantiser. For 2 + 2 bits let the second stage depend on the cell of the first, and choose the cells as
+ * unions of four neighbouring cells of the 4-bit quantiser: the whole code is then the 4-bit Lloyd-Max code (.00951, against .00973 for the best
+ * second stage inside the cells of the 2-bit quantiser), and its two high bits alone are a 2-bit code with levels +-.4967 and +-1.6050 (.1203,
+ * against .1175). So rvqf1 and rvqf2 have the codes and levels of tq2 and tq4; what they add is that the high half of each code stands by itself. */
 #include "codec_util.h"
 #include "tq_common.h"
 
@@ -35,7 +35,8 @@ static void decode(const ingot_kv_fmt *f, const void *row, float *x) {
 
 static void shape(const ingot_kv_fmt *f, ingot_code_shape *out) {
     const ingot_tq_book *book = book_of(f);
-    *out = (ingot_code_shape){.bits = book->bits, .level = book->level, .order = INGOT_ORDER_LSB, .scale_kind = INGOT_SCALE_F16, .group = f->dim, .code_at = 2};
+    *out = (ingot_code_shape){
+        .bits = book->bits, .level = book->level, .order = INGOT_ORDER_LSB, .scale_kind = INGOT_SCALE_F16, .group = f->dim, .code_at = 2};
 }
 
 #define TQ(id, text, ...)                                                                                                  \

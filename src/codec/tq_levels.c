@@ -1,12 +1,12 @@
 /* The level tables of the TurboQuant family, in units of the RMS of the vector.
  *
- * The Lloyd-Max quantiser of N(0, 1) (Max 1960), found by Lloyd's iteration with exact cell means until no level moved by more than 1e-13; mean squared error
- * .363380 .117482 .034548 .009501 .002505 .000644 for 1 to 6 bits. Coordinates of a rotated vector follow a Beta law that is a little narrower, but its own
- * tables gain less than 1 % from 64 dimensions on, so that one table serves all head sizes.
+ * The Lloyd-Max quantiser of N(0, 1) (Max 1960), found by Lloyd's iteration with exact cell means until no level moved by more than 1e-13; mean
+ * squared error .363380 .117482 .034548 .009501 .002505 .000644 for 1 to 6 bits. Coordinates of a rotated vector follow a Beta law that is a little
+ * narrower, but its own tables gain less than 1 % from 64 dimensions on, so that one table serves all head sizes.
  *
- * Up to 4 bits the levels are integers over one constant, so that a reader with int8 products can take the integers and be exact. This is
- * how the levels are *defined*, not an approximation made by one back end. It costs nothing that can be measured: mean squared error .117482 (2 bits), .034549 (3),
- * .009506 (4, + .06 %). */
+ * Up to 4 bits the levels are integers over one constant, so that a reader with int8 products can take the integers and be exact. This is how the
+ * levels are *defined*, not an approximation made by one back end. It costs nothing that can be measured: mean squared error .117482 (2 bits),
+ * .034549 (3), .009506 (4, + .06 %). */
 #include "tq_common.h"
 
 #define MIRROR1(a) -(a), a
@@ -40,10 +40,10 @@ const ingot_tq_book ingot_tq_lloyd_max[INGOT_TQ_MAX_BITS + 1] = {
     {0, level0}, {1, level1}, {2, level2}, {3, level3}, {4, level4}, {5, level5}, {6, level6},
 };
 
-/* Two stages of b bits each, as VeloxQuant has them: Lloyd-Max, then a fixed book for the residual, made for a Laplace density. Its scale is the mean squared
- * error of the first stage where the standard deviation belongs, which is why the second stage is too small: mean squared error .1754 and .0489, against .1305 and
- * .0196 for the best symmetric second stage and .1175 and .0095 for plain codes of the same width.
- * The second stage does not depend on the first, so that both add up to one table; as its range is smaller than the distance between cells, the sums are in
+/* Two stages of b bits each, as VeloxQuant has them: Lloyd-Max, then a fixed book for the residual, made for a Laplace density. Its scale is the
+ * mean squared error of the first stage where the standard deviation belongs, which is why the second stage is too small: mean squared error .1754
+ * and .0489, against .1305 and .0196 for the best symmetric second stage and .1175 and .0095 for plain codes of the same width. The second stage
+ * does not depend on the first, so that both add up to one table; as its range is smaller than the distance between cells, the sums are in
  * ascending order, and the nearest sum is what the two stages choose one after the other. Code: first stage in the high bits. */
 #define RVQ1(first) first - 0.270622f, first + 0.270622f
 #define RVQ2(first) first - 0.174281f, first - 0.040026f, first + 0.040026f, first + 0.174281f

@@ -19,8 +19,10 @@ static double table_error(const ingot_tq_book *book, int dropped, const double *
     double error = 0;
     for (int i = 0; i < n; i++) {
         const double level = coarse ? coarse[i >> dropped] : (double)book->level[i];
+        const double from = i ? ((double)book->level[i - 1] + (double)book->level[i]) / 2 : -40;
+        const double to = i < n - 1 ? ((double)book->level[i] + (double)book->level[i + 1]) / 2 : 40;
         double m[3];
-        moments(i ? ((double)book->level[i - 1] + (double)book->level[i]) / 2 : -40, i < n - 1 ? ((double)book->level[i] + (double)book->level[i + 1]) / 2 : 40, m);
+        moments(from, to, m);
         error += m[2] - 2 * level * m[1] + level * level * m[0];
     }
     return error;
@@ -98,7 +100,8 @@ static loss measure(const char *name, int rule) {
 }
 
 TEST("codec/TurboQuant's scale rules: error and shrinkage on Gaussian vectors") {
-    static const double error[4][4] = {{.3610, .1161, .0340, .00932}, {.4010, .1189, .0338, .00917}, {.3605, .1153, .0335, .00915}, {.5670, .1307, .0347, .00924}};
+    static const double error[4][4] = {
+        {.3610, .1161, .0340, .00932}, {.4010, .1189, .0338, .00917}, {.3605, .1153, .0335, .00915}, {.5670, .1307, .0347, .00924}};
     static const double inner[4][4] = {{.638, .885, .967, .991}, {.799, .941, .983, .995}, {.639, .885, .967, .991}, {1, 1, 1, 1}};
     static const char *const names[4] = {"tq1", "tq2", "tq3", "tq4"};
     for (int rule = 0; rule < 4; rule++)
@@ -112,7 +115,8 @@ TEST("codec/TurboQuant's scale rules: error and shrinkage on Gaussian vectors") 
 }
 
 TEST("codec/tq5, tq6 and the legacy RVQ on Gaussian vectors") {
-    static const struct { const char *name; double error, tolerance; } cases[] = {{"tq5", .002505, .04}, {"tq6", .000644, .06}, {"rvq1", .1754, .02}, {"rvq2", .0489, .04}};
+    static const struct { const char *name; double error, tolerance; } cases[] = {
+        {"tq5", .002505, .04}, {"tq6", .000644, .06}, {"rvq1", .1754, .02}, {"rvq2", .0489, .04}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const loss l = measure(cases[i].name, INGOT_TQ_PAPER);
         test_case("%s", cases[i].name);
@@ -168,6 +172,7 @@ TEST("codec/tq2_5 and tq3_5 spend their bits on the first quarter") {
 
 TEST("codec/TurboQuant Prod: unbiased, with the known variance, and scores as decoded") {
     static const double want[4] = {.571, .207, .067, .0197};
+    const ingot_sketch sketch = ingot_tq_prod_sketch(DIM);
     float prepared[2 * DIM], y[DIM];
     uint8_t row[128];
     fill_gauss();
@@ -178,11 +183,11 @@ TEST("codec/TurboQuant Prod: unbiased, with the known variance, and scores as de
         for (int i = 0; i < VECTORS / 2; i++) {
             const float *x = gauss[i], *q = gauss[VECTORS - 1 - i];
             double direct = 0;
-            ingot_tq_prod_encode(book, &ingot_tq_sketch_own, x, DIM, row);
-            ingot_tq_prod_decode(book, &ingot_tq_sketch_own, row, DIM, y);
+            ingot_tq_prod_encode(book, &sketch, x, row);
+            ingot_tq_prod_decode(book, &sketch, row, y);
             add_loss(&l, x, y, DIM);
             if (i % 16) continue;
-            ingot_tq_prod_prepare(&ingot_tq_sketch_own, q, DIM, prepared);
+            ingot_tq_prod_prepare(&sketch, q, prepared);
             for (int j = 0; j < DIM; j++) direct += (double)q[j] * (double)y[j];
             away = fmax(away, fabs(direct - (double)ingot_tq_prod_score(book, prepared, row, DIM)));
         }
