@@ -8,15 +8,20 @@ enum { LEAF = INGOT_CODEBOOK_LEAF };
 /* The functions of the search are compiled for each group: their short loops over channels unroll, those over centroids and leaves fill registers. */
 #define SPECIALISED static inline __attribute__((always_inline))
 
-/* The place of the smallest of n = 16 or more numbers (none a NaN), the first of equal ones. */
-SPECIALISED int place_of_least(const float *d, int n) {
+/* The smallest of n = 16 or more numbers, a multiple of 8 (none is a NaN). */
+SPECIALISED float least_of(const float *d, int n) {
     float least[8];
-    int at = 0;
     for (int j = 0; j < 8; j++) least[j] = d[j] < d[j + 8] ? d[j] : d[j + 8];
     for (int i = 16; i < n; i += 8)
         for (int j = 0; j < 8; j++) least[j] = least[j] < d[i + j] ? least[j] : d[i + j];
-    for (int j = 1; j < 8; j++) least[0] = least[0] < least[j] ? least[0] : least[j];
-    while (d[at] > least[0]) at++;
+    for (int j = 0; j < 4; j++) least[j] = least[j] < least[j + 4] ? least[j] : least[j + 4];
+    for (int j = 1; j < 4; j++) least[0] = least[0] < least[j] ? least[0] : least[j];
+    return least[0];
+}
+
+static inline int place_of(const float *d, int n, float value) {
+    int at = 0;
+    while (at < n - 1 && d[at] != value) at++;
     return at;
 }
 
@@ -37,7 +42,8 @@ SPECIALISED void box_distances(const ingot_codebook_search *s, const float *x, i
     for (int l = 0; l < n; l++) {
         float sum = 0.0f;
         for (int k = 0; k < group; k++) {
-            const float out = fabsf(x[k] - middle[k * n + l]) - extent[k * n + l], positive = out > 0.0f ? out : 0.0f;
+            /* out or 0, whichever is larger, without a comparison, of which a compiler would make a branch */
+            const float out = fabsf(x[k] - middle[k * n + l]) - extent[k * n + l], positive = 0.5f * (out + fabsf(out));
             sum += positive * positive;
         }
         d[l] = sum;
@@ -52,8 +58,10 @@ typedef struct nearest {
 SPECIALISED void visit(const ingot_codebook_search *s, int leaf, const float *x, int group, nearest *best) {
     float d[LEAF];
     leaf_distances(s, leaf, x, group, d);
-    const int j = place_of_least(d, LEAF), index = s->index[leaf * LEAF + j]; /* rows ascend in a leaf */
-    if (d[j] < best->distance || (d[j] == best->distance && index < best->index)) *best = (nearest){d[j], index};
+    const float least = least_of(d, LEAF);
+    if (least > best->distance) return;
+    const int index = s->index[leaf * LEAF + place_of(d, LEAF, least)]; /* the lowest of equal ones: rows ascend in a leaf */
+    if (least < best->distance || index < best->index) *best = (nearest){least, index};
 }
 
 /* Boxes farther away than the best centroid cannot hold a nearer one, nor one as near; the margin covers the rounding errors of all distances
@@ -62,7 +70,7 @@ SPECIALISED int search(const ingot_codebook_search *s, const float *x, int group
     float box[INGOT_CODEBOOK_MAX / LEAF], norm = 0.0f;
     nearest best = {INFINITY, 0};
     box_distances(s, x, group, box);
-    const int first = place_of_least(box, s->n_leaves);
+    const int first = place_of(box, s->n_leaves, least_of(box, s->n_leaves));
     for (int k = 0; k < group; k++) norm += x[k] * x[k];
     const float size = s->reach + sqrtf(norm), margin = norm + 1e-5f * size * size;
     visit(s, first, x, group, &best);
