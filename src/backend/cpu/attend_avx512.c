@@ -1,11 +1,11 @@
-/* Attention with AVX-512: few rows on the packed tiles, many on tiles unpacked once. */
+/* Attention with AVX-512: few rows on the packed tiles of tuned codecs, all else on tiles unpacked once. */
 #include "attend_packed.h"
 #include "attend_rows.h"
 #include "attend_state.h"
 
 void ingot_cpu_attend_avx512(const ingot_attend_args *a) {
     const unsigned csr = vec_denormals_off();
-    if (a->n_tokens * a->n_group <= PACKED_ROWS) ingot_attend_packed_avx512(a);
+    if (ingot_attend_packed_serves(a)) ingot_attend_packed_avx512(a);
     else attend_rows(a);
     _mm_setcsr(csr);
 }

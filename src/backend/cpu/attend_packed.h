@@ -55,7 +55,10 @@ attend_plan ingot_attend_plan(void *scratch, const ingot_kv_fmt *k, const ingot_
 
 /* For at most n_rows rows. */
 size_t ingot_attend_packed_scratch_bytes(const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows);
-/* At most PACKED_ROWS rows. */
+/* At most PACKED_ROWS rows of codecs with tuned layouts. */
+static inline bool ingot_attend_packed_serves(const ingot_attend_args *a) {
+    return a->n_tokens * a->n_group <= PACKED_ROWS && tile16_has(&a->k) && tile16_has(&a->v);
+}
 void ingot_attend_packed_avx2(const ingot_attend_args *a);
 void ingot_attend_packed_avx512(const ingot_attend_args *a);
 

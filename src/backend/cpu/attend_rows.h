@@ -1,11 +1,11 @@
-/* Attention of many rows in float. A page is taken in chunks of 64 channels: a chunk of K or V is unpacked into 16 KiB of
+/* Attention in float: of many rows, and of any number where a codec has no tuned layout. A page is taken in chunks of 64 channels: a chunk of K or V is unpacked into 16 KiB of
  * scratch, which stay in the first cache, and all rows run over it as a small matrix product; the exact online softmax
  * lies between the K and the V chunks. Included by one file for each instruction set. */
 #ifndef INGOT_CPU_ATTEND_ROWS_H
 #define INGOT_CPU_ATTEND_ROWS_H
 #include "cpu_kv.h"
 #include "softmax.h"
-#include "tile_unpack.h"
+#include "tile_reader.h"
 
 /* Rows of a block and vectors beside each other: ROWS x NV accumulators fill the register file. */
 enum { ROWS = 6, NV = VW == 16 ? 4 : 2 };
@@ -16,6 +16,8 @@ typedef struct rows_page {
     int n;             /* rows of this pass */
     const cpu_row *row;
     float *x;          /* [n][64] scores, then weights */
+    tile_reader k, v;
+    cpu_window sees;   /* what the rows see of the page together */
     float *chunk;      /* unpacked chunk of K [channel][64] or V [token][64] */
 } rows_page;
 
@@ -112,7 +114,7 @@ static void rows_scores(const rows_page *pg, const uint8_t *tile) {
     const ingot_kv_fmt *f = &pg->a->k;
     for (int c = 0; c < f->dim; c += 64) {
         const int channels = smaller(64, f->dim - c);
-        unpack_k(f, tile, c, channels, pg->chunk);
+        read_k(&pg->k, tile, pg->sees, c, channels, pg->chunk);
         for (int r = 0; r < pg->n; r += ROWS) {
             const int n = smaller(ROWS, pg->n - r);
             const cpu_window w = window_of(pg, r, n);
@@ -125,7 +127,7 @@ static void rows_values(const rows_page *pg, const uint8_t *tile) {
     const ingot_kv_fmt *f = &pg->a->v;
     for (int c = 0; c < f->dim; c += 64) {
         const int channels = smaller(64, f->dim - c);
-        unpack_v(f, tile, c, channels, pg->chunk);
+        read_v(&pg->v, tile, pg->sees, c, channels, pg->chunk);
         for (int r = 0; r < pg->n; r += ROWS) {
             const int n = smaller(ROWS, pg->n - r);
             const cpu_window w = window_of(pg, r, n);
@@ -135,28 +137,31 @@ static void rows_values(const rows_page *pg, const uint8_t *tile) {
 }
 
 /* Rows [r0, r0 + n) over all pages. */
-static void rows_pass(const ingot_attend_args *a, int r0, int n, cpu_row *row, float *x, float *chunk) {
-    const rows_page pg = {a, n, row, x, chunk};
+static void rows_pass(rows_page *pg, int r0, int n, cpu_row *row) {
+    const ingot_attend_args *a = pg->a;
     const int t0 = r0 / a->n_group, t1 = (r0 + n - 1) / a->n_group;
     for (int r = 0; r < n; r++) {
         row[r].q = cpu_query_row(a, r0 + r);
         row[r].o = a->o + (ptrdiff_t)(r0 + r) * a->v.dim;
         row[r].token = (r0 + r) / a->n_group;
     }
+    pg->n = n;
+    pg->row = row;
     for (int page = 0; page < a->n_pages; page++) {
-        const cpu_window w = cpu_window_of_tokens(a, page, t0, t1 - t0 + 1);
-        if (w.lo >= w.hi) continue;
+        pg->sees = cpu_window_of_tokens(a, page, t0, t1 - t0 + 1);
+        if (pg->sees.lo >= pg->sees.hi) continue;
         for (int r = 0; r < n; r++) row[r].sees = cpu_window_of_token(a, page, row[r].token);
-        rows_scores(&pg, a->tiles[page]);
-        for (int r = 0; r < n; r++) row[r].corr = softmax_row(x + r * 64, row[r].sees.lo, row[r].sees.hi, &a->m[r0 + r], &a->l[r0 + r]);
-        rows_values(&pg, a->tiles[page] + a->v_offset);
+        rows_scores(pg, a->tiles[page]);
+        for (int r = 0; r < n; r++) row[r].corr = softmax_row(pg->x + r * 64, row[r].sees.lo, row[r].sees.hi, &a->m[r0 + r], &a->l[r0 + r]);
+        rows_values(pg, a->tiles[page] + a->v_offset);
     }
 }
 
 static void attend_rows(const ingot_attend_args *a) {
     const int n_rows = a->n_tokens * a->n_group;
-    float *chunk = cpu_scratch_align(a->scratch), *x = chunk + 64 * 64;
-    cpu_row *row = (cpu_row *)(void *)(x + smaller(n_rows, CPU_PASS_ROWS) * 64);
-    for (int r = 0; r < n_rows; r += CPU_PASS_ROWS) rows_pass(a, r, smaller(CPU_PASS_ROWS, n_rows - r), row, x, chunk);
+    float *chunk = cpu_scratch_align(a->scratch), *x = chunk + 64 * 64, *decoded = x + smaller(n_rows, CPU_PASS_ROWS) * 64;
+    cpu_row *row = (cpu_row *)(void *)(decoded + cpu_decoded_floats(&a->k, &a->v));
+    rows_page pg = {.a = a, .x = x, .chunk = chunk, .k = tile_reader_of(&a->k, INGOT_SIDE_K, decoded), .v = tile_reader_of(&a->v, INGOT_SIDE_V, decoded)};
+    for (int r = 0; r < n_rows; r += CPU_PASS_ROWS) rows_pass(&pg, r, smaller(CPU_PASS_ROWS, n_rows - r), row);
 }
 #endif

@@ -44,6 +44,9 @@ static inline const float *cpu_query_row(const ingot_attend_args *a, int r) {
     return a->q + (r / a->n_group) * a->q_token_stride + (ptrdiff_t)(r % a->n_group) * a->k.dim;
 }
 
+/* Floats for a page of a side that is read through its codec's decode; the sides take turns. */
+size_t cpu_decoded_floats(const ingot_kv_fmt *k, const ingot_kv_fmt *v);
+
 static inline void *cpu_scratch_align(void *p) { return (void *)(((uintptr_t)p + 63) & ~(uintptr_t)63); }
 
 void ingot_cpu_kv_init(ingot_backend *b);

@@ -47,6 +47,8 @@ static inline size_t tile16_bytes(const ingot_kv_fmt *f) {
 typedef void (*tile_put_fn)(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, const float *x, ptrdiff_t stride);
 extern const tile_put_fn ingot_tile_put_avx2[2][INGOT_N_CODECS], ingot_tile_put_avx512[2][INGOT_N_CODECS];
 
-/* Fills the tile operations of every codec. */
+/* Whether the codec has this layout; the others' tiles are canonical blocks one after the other, as in the reference. */
+bool tile16_has(const ingot_kv_fmt *f);
+/* Fills the tile operations of the codecs that have it. */
 void tile16_init(ingot_tile_ops tile[2][INGOT_N_CODECS], const tile_put_fn put[2][INGOT_N_CODECS]);
 #endif

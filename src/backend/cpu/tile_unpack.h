@@ -117,17 +117,4 @@ static void unpack_v_int4(const ingot_kv_fmt *f, const uint8_t *tile, int c0, in
     }
 }
 
-typedef void (*unpack_fn)(const ingot_kv_fmt *f, const uint8_t *tile, int c0, int channels, float *out);
-
-static void unpack_k(const ingot_kv_fmt *f, const uint8_t *tile, int c0, int channels, float *out) {
-    static const unpack_fn fn[INGOT_N_CODECS] = {
-        [INGOT_CODEC_F16] = unpack_k_f16, [INGOT_CODEC_Q8_0] = unpack_k_q8, [INGOT_CODEC_INT4] = unpack_k_int4};
-    fn[f->codec](f, tile, c0, channels, out);
-}
-
-static void unpack_v(const ingot_kv_fmt *f, const uint8_t *tile, int c0, int channels, float *out) {
-    static const unpack_fn fn[INGOT_N_CODECS] = {
-        [INGOT_CODEC_F16] = unpack_v_f16, [INGOT_CODEC_Q8_0] = unpack_v_q8, [INGOT_CODEC_INT4] = unpack_v_int4};
-    fn[f->codec](f, tile, c0, channels, out);
-}
 #endif

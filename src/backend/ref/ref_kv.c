@@ -1,11 +1,13 @@
-/* Reference tiles and attention: a tile is 64 canonical rows one after the other, sums are in double. This defines
+/* Reference tiles and attention: a tile is canonical blocks one after the other, sums are in double. This defines
  * what is correct for all other back ends; it is generic over codecs through their canonical decode. */
 #include "ref_kv.h"
 #include <math.h>
 #include <string.h>
 
+/* Whole cache lines: blocks of several tokens need not fill them. */
 static size_t tile_bytes(const ingot_kv_fmt *f) {
-    return (size_t)(INGOT_PAGE_TOKENS / ingot_codec_tokens(f)) * ingot_codec_get(f->codec)->block_bytes(f);
+    const size_t bytes = (size_t)(INGOT_PAGE_TOKENS / ingot_codec_tokens(f)) * ingot_codec_get(f->codec)->block_bytes(f);
+    return (bytes + 63) & ~(size_t)63;
 }
 
 static size_t block_at(const ingot_kv_fmt *f, int slot) {

@@ -1,0 +1,157 @@
+/* Every codec of the registry, alone and beside others, on every back end and level against the reference: attention within rounding, decoding bit for bit. */
+#include "kv_fixture.h"
+
+enum { F16 = INGOT_CODEC_F16, I4 = INGOT_CODEC_INT4, SELF = -1 };
+
+/* Each codec runs on all of these, as `codec` on the side that says SELF. Where it cannot, the case is left out. */
+static const struct { int k, v, dim, n_group, n_tokens, first, n_ctx; kv_view view; } setups[] = {
+    {SELF, SELF, 64, 3, 1, 0, 130, CAUSAL}, {SELF, SELF, 128, 4, 1, 0, 150, CAUSAL}, {SELF, SELF, 80, 1, 1, 0, 70, CAUSAL},
+    {SELF, SELF, 256, 8, 1, 0, 70, CAUSAL}, {SELF, SELF, 64, 1, 40, 0, 129, CAUSAL}, {SELF, SELF, 80, 3, 40, 0, 66, CAUSAL},
+    {SELF, SELF, 128, 1, 40, 0, 96, WINDOW}, {SELF, SELF, 64, 4, 3, 5, 150, RAGGED}, {SELF, SELF, 64, 8, 1, 37, 192, WINDOW},
+    {SELF, SELF, 64, 2, 20, 70, 150, RAGGED}, {SELF, F16, 64, 3, 1, 0, 100, CAUSAL}, {F16, SELF, 64, 3, 1, 0, 100, CAUSAL},
+    {SELF, I4, 128, 4, 1, 0, 100, CAUSAL}, {I4, SELF, 80, 1, 1, 3, 100, CAUSAL}, {SELF, I4, 64, 1, 40, 0, 70, CAUSAL},
+    {F16, SELF, 64, 3, 40, 0, 70, CAUSAL}, {SELF, SELF, 16, 1, 1, 0, 65, CAUSAL}, {SELF, SELF, 512, 1, 1, 0, 33, CAUSAL},
+};
+enum { N_SETUPS = (int)(sizeof setups / sizeof setups[0]) };
+
+/* The next smaller group that there is, for the second round of codecs with the option. */
+static int other_group(int codec, int round) {
+    const ingot_codec *c = ingot_codec_get(codec);
+    int n = 0;
+    while (c->groups && c->groups[n]) n++;
+    return n ? c->groups[round % n] : 0;
+}
+
+static void attend_cases(const ingot_backend *ref, const ingot_backend *be, ingot_isa isa) {
+    for (int codec = 0; codec < INGOT_N_CODECS; codec++) {
+        for (int i = 0; i < N_SETUPS; i++) {
+            const int k = setups[i].k == SELF ? codec : setups[i].k, v = setups[i].v == SELF ? codec : setups[i].v, group = i % 2 ? other_group(codec, i / 2) : 0;
+            kv_case c = {.f = {kv_fmt(k, INGOT_SIDE_K, k == codec ? group : 0, setups[i].dim), kv_fmt(v, INGOT_SIDE_V, v == codec ? group : 0, setups[i].dim)},
+                         .n_group = setups[i].n_group, .n_tokens = setups[i].n_tokens, .first = setups[i].first, .n_ctx = setups[i].n_ctx, .view = setups[i].view};
+            for (int side = 0; side < 2; side++) {
+                if (!kv_fmt_allowed(&c.f[side]) && c.f[!side].codec == codec) c.f[side] = kv_fmt(F16, (ingot_kv_side)side, 0, setups[i].dim);
+            }
+            if (!kv_fmt_allowed(&c.f[0]) || !kv_fmt_allowed(&c.f[1])) continue;
+            kv_name_case(be, isa, &c);
+            kv_run_case(ref, be, &c);
+        }
+    }
+}
+
+/* --- decoding --- */
+
+/* Ordinary vectors, and some that codecs stumble over. */
+static void odd_vector(float *x, int token, int dim, ingot_rng *rng) {
+    for (int i = 0; i < dim; i++) {
+        const float g = (float)ingot_rng_normal(rng);
+        x[i] = token % 16 == 3 ? 0.f : token % 16 == 5 ? -1.25f : token % 16 == 7 ? 3e4f * g : token % 16 == 9 ? 1e-6f * g : i % 17 == 4 ? 20 * g : g;
+    }
+}
+
+typedef struct page {
+    ingot_kv_fmt f[2];
+    uint8_t *tiles;       /* K tile, V tile */
+    size_t v_offset;
+    float *decoded[2];    /* [64][dim] by the codec's decode */
+    void *scratch;
+} page;
+
+static bool page_make(page *p, const ingot_backend *be, const ingot_kv_fmt *k, const ingot_kv_fmt *v) {
+    *p = (page){.f = {*k, *v}};
+    ingot_rng rng = {17};
+    const ingot_tile_ops *ops[2] = {&be->tile[0][k->codec], &be->tile[1][v->codec]};
+    p->v_offset = ops[0]->bytes(k);
+    p->tiles = ingot_alloc(p->v_offset + ops[1]->bytes(v), INGOT_MEM_OTHER);
+    p->scratch = ingot_alloc(be->attend_scratch_bytes(k, v, 1, 64), INGOT_MEM_OTHER);
+    if (!CHECK(p->tiles && p->scratch)) return false;
+    for (int side = 0; side < 2; side++) {
+        const ingot_kv_fmt *f = &p->f[side];
+        const int tokens = ingot_codec_tokens(f);
+        float *x = ingot_alloc(64 * (size_t)f->dim * sizeof *x, INGOT_MEM_OTHER);
+        uint8_t *block = ingot_alloc(ingot_codec_get(f->codec)->block_bytes(f), INGOT_MEM_OTHER);
+        p->decoded[side] = ingot_alloc(64 * (size_t)f->dim * sizeof *x, INGOT_MEM_OTHER);
+        for (int t = 0; t < 64; t++) odd_vector(x + (ptrdiff_t)t * f->dim, t, f->dim, &rng);
+        ops[side]->put(f, p->tiles + (side ? p->v_offset : 0), 0, 64, x, f->dim);
+        for (int t = 0; t < 64; t += tokens) {
+            ops[side]->get_block(f, p->tiles + (side ? p->v_offset : 0), t, block);
+            ingot_codec_get(f->codec)->decode(f, block, p->decoded[side] + (ptrdiff_t)t * f->dim);
+        }
+        ingot_dealloc(x), ingot_dealloc(block);
+    }
+    return true;
+}
+
+static void page_free(page *p) {
+    ingot_dealloc(p->tiles), ingot_dealloc(p->scratch), ingot_dealloc(p->decoded[0]), ingot_dealloc(p->decoded[1]);
+}
+
+/* 64 queries, of which query t sees token t alone: its output is that token's value, and with a unit vector of channel c for a query its
+ * maximum is that element of the key. Nothing is rounded on the way. */
+static void attend_alone(const ingot_backend *be, const page *p, int c, float *m, float *l, float *o) {
+    const int dim = p->f[0].dim;
+    const uint8_t *tile = p->tiles;
+    int32_t lo[64], hi[64];
+    float *q = ingot_alloc(64 * (size_t)dim * sizeof *q, INGOT_MEM_OTHER);
+    for (int t = 0; t < 64; t++) q[(ptrdiff_t)t * dim + c] = 1, lo[t] = t, hi[t] = t + 1, m[t] = -INFINITY, l[t] = 0;
+    memset(o, 0, 64 * (size_t)p->f[1].dim * sizeof *o);
+    const ingot_attend_args a = {.k = p->f[0], .v = p->f[1], .tiles = &tile, .v_offset = p->v_offset, .n_pages = 1, .q = q, .q_token_stride = dim, .n_tokens = 64,
+                                 .n_group = 1, .lo = lo, .hi = hi, .scale = 1, .m = m, .l = l, .o = o, .scratch = p->scratch};
+    be->attend(&a);
+    ingot_dealloc(q);
+}
+
+static void check_decoding(const ingot_backend *be, const ingot_kv_fmt *k, const ingot_kv_fmt *v) {
+    page p;
+    float m[64], l[64], *o = ingot_alloc(64 * (size_t)v->dim * sizeof *o, INGOT_MEM_OTHER);
+    if (page_make(&p, be, k, v)) {
+        for (int c = 0; c < k->dim; c += c < 64 ? 1 : 5) {
+            attend_alone(be, &p, c, m, l, o);
+            int wrong = 0;
+            for (int t = 0; t < 64; t++) wrong += m[t] != p.decoded[0][(ptrdiff_t)t * k->dim + c];
+            if (!CHECK_INT(wrong, 0)) break;
+        }
+        int wrong = 0;
+        for (int i = 0; i < 64 * v->dim; i++) wrong += o[i] != p.decoded[1][i];
+        CHECK_INT(wrong, 0);
+        page_free(&p);
+    }
+    ingot_dealloc(o);
+}
+
+static void decodings(const ingot_backend *ref, const ingot_backend *be, ingot_isa isa) {
+    static const int dims[] = {16, 64, 80, 96, 128, 256};
+    (void)ref;
+    for (int codec = 0; codec < INGOT_N_CODECS; codec++) {
+        for (int i = 0; i < 12; i++) {
+            const int dim = dims[i / 2], group = i % 2 ? other_group(codec, i / 2) : 0;
+            ingot_kv_fmt k = kv_fmt(codec, INGOT_SIDE_K, group, dim), v = kv_fmt(codec, INGOT_SIDE_V, group, dim);
+            if (i % 2 && !group) continue;
+            if (!kv_fmt_allowed(&k)) k = kv_fmt(F16, INGOT_SIDE_K, 0, dim);
+            if (!kv_fmt_allowed(&v)) v = kv_fmt(F16, INGOT_SIDE_V, 0, dim);
+            test_case("%s/%s %s groups %d,%d dim %d", be->name, ingot_isa_name(isa), ingot_codec_get(codec)->name, k.group, v.group, dim);
+            check_decoding(be, &k, &v);
+        }
+    }
+}
+
+/* --- tiles --- */
+
+static void tile_sizes(const ingot_backend *ref, const ingot_backend *be, ingot_isa isa) {
+    (void)ref;
+    for (int i = 0; i < 2 * INGOT_N_CODECS; i++) {
+        for (int dim = 16; dim <= 512; dim += 16) {
+            const ingot_kv_fmt f = kv_fmt(i / 2, i & 1 ? INGOT_SIDE_V : INGOT_SIDE_K, 0, dim);
+            if (!kv_fmt_allowed(&f)) continue;
+            test_case("%s/%s %s %s dim %d", be->name, ingot_isa_name(isa), i & 1 ? "V" : "K", ingot_codec_get(f.codec)->name, dim);
+            const size_t bytes = be->tile[f.side][f.codec].bytes(&f), blocks = (size_t)(64 / ingot_codec_tokens(&f)) * ingot_codec_get(f.codec)->block_bytes(&f);
+            CHECK_INT(bytes % 64, 0);
+            CHECK(bytes >= blocks && bytes < blocks + 64);
+        }
+    }
+}
+
+TEST("kv codecs/a tile takes no more than its blocks") { kv_for_each_backend(tile_sizes); }
+
+TEST("kv codecs/what attention reads is what the codec decodes, bit for bit") { kv_for_each_backend(decodings); }
+
+TEST("kv codecs/attention over tiles of every codec agrees with the reference") { kv_for_each_backend(attend_cases); }
