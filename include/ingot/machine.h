@@ -16,7 +16,7 @@ typedef struct ingot_machine {
 } ingot_machine;
 void ingot_machine_get(ingot_machine *out);
 
-/* One environment variable. */
+/* One environment variable. Values: "a|b|c", or what any text stands for, such as "FILE". */
 typedef struct ingot_environment_info {
     const char *name, *values, *meaning;
     const char *value; /* NULL when unset; owned by the environment */

@@ -22,7 +22,8 @@ typedef struct ingot_part_info {
     ingot_part_kind kind;
     double bits_per_element; /* ingot_part_bits of vectors of 128 elements */
     const char *description;
-    const char *options;    /* such as "group=32|64|128"; "" when it has none */
+    const char *options;    /* such as "group=32|64|128"; "" when it has none. Any method takes transforms as well */
+    const char *parts;      /* methods: what they are made of, such as "tq3,center,hadamard / tq3,hadamard"; "" for others */
     const char *source;     /* where it comes from, such as "arXiv 2402.02750"; "" when there is nothing to cite */
     const char *limits;     /* what to know before relying on it; "" when there is nothing */
     unsigned sides;         /* where it can be used: bit 0 keys, bit 1 values */
@@ -37,6 +38,8 @@ const ingot_part_info *ingot_part_get(ingot_part_kind kind, int i);
 /* Stored bits per element of vectors of `dim` elements with the row's default options, metadata included; of a method: the mean of K and V. 0 where it has
  * no meaning, and where such vectors cannot be stored. */
 double ingot_part_bits(ingot_part_kind kind, int i, int dim);
+/* Whether a row can do vectors of `dim` elements, with its default options; INGOT_E_UNSUPPORTED saying why not. */
+ingot_status ingot_part_check(ingot_part_kind kind, int i, int dim);
 
 /* What one side (K or V) of the cache is stored as. */
 typedef struct ingot_side_plan {

@@ -53,7 +53,7 @@ static bool among(const char *value, const char *values) {
 ingot_status ingot_environment_check(void) {
     ingot_environment_info e;
     for (int i = 0; ingot_environment_get(&e, i); i++)
-        if (e.value && !among(e.value, e.values))
+        if (e.value && strpbrk(e.values, "|") && !among(e.value, e.values))
             return ingot_fail(INGOT_E_INVALID, "%s=%s: must be one of %s", e.name, e.value, e.values);
     const char *bad = ingot_cpu_bad_env();
     if (bad) return ingot_fail(INGOT_E_INVALID, "INGOT_CPU=%s: not a level of this processor family", bad);

@@ -61,6 +61,7 @@ typedef struct ingot_code_shape {
 
 typedef struct ingot_codec {
     const char *name, *description;
+    const char *source;   /* where it comes from, such as "arXiv 2402.02750"; NULL when there is nothing to cite */
     unsigned sides;       /* bit INGOT_SIDE_K, bit INGOT_SIDE_V: where it can be used */
     int default_group;    /* 0: the codec has no group option */
     const int *groups;    /* allowed values, 0-terminated; NULL without option */

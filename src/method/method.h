@@ -30,6 +30,8 @@ int ingot_method_find(const char *name);     /* -1 when unknown */
 ingot_kv_fmt ingot_side_plan_fmt(const ingot_side_plan *side, bool value, int dim);
 /* The first part of a side that needs a calibration; NULL when none does. */
 const char *ingot_side_plan_needs(const ingot_side_plan *side);
+/* "a,b" in the order in which they are applied; "none" for none. Returns `buf`. */
+const char *ingot_transform_names(unsigned transforms, char *buf, size_t cap);
 /* Whether a policy can work with the plan's exact tokens; INGOT_E_INVALID naming the numbers. */
 ingot_status ingot_check_policy(const ingot_plan *p);
 

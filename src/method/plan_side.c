@@ -129,7 +129,9 @@ static ingot_status read_word(side_words *w, const char *word) {
     INGOT_TRY(read_variant(w, word, &is_variant));
     if (is_variant) return INGOT_OK;
     const ingot_part_info *info = ingot_part_get(INGOT_PART_METHOD, w->method);
-    return ingot_fail(INGOT_E_INVALID, "unknown option \"%s\" of %s; valid: %s", word, info->name, info->options);
+    char transforms[INGOT_PLAN_TEXT];
+    return ingot_fail(INGOT_E_INVALID, "unknown option \"%s\" of %s; valid: %s%sthe transforms %s", word, info->name, info->options, *info->options ? ", " : "",
+                      ingot_part_names(INGOT_PART_TRANSFORM, transforms, sizeof transforms));
 }
 
 /* A method's own transforms, less those that the given ones replace, and the given ones. */

@@ -30,8 +30,7 @@ static ingot_status check_variant(const ingot_codec *codec, int variant) {
     return INGOT_OK;
 }
 
-/* "a,b" in the order in which they are applied; "none" for none. */
-static const char *transform_names(unsigned transforms, char *buf, size_t cap) {
+const char *ingot_transform_names(unsigned transforms, char *buf, size_t cap) {
     size_t n = 0;
     snprintf(buf, cap, "none");
     for (int stage = 0; stage < INGOT_N_STAGES; stage++)
@@ -73,7 +72,7 @@ static ingot_status check_frame(const ingot_codec *codec, unsigned transforms, b
     }
     if (wanted == transforms) return INGOT_OK;
     return ingot_fail(INGOT_E_INVALID, "%s was calibrated for %s %s%s and cannot be used with the transforms %s", codec->name, side_name(value),
-                      *frame ? "behind " : "without transforms", frame, transform_names(transforms, have, sizeof have));
+                      *frame ? "behind " : "without transforms", frame, ingot_transform_names(transforms, have, sizeof have));
 }
 
 ingot_status ingot_side_plan_check(const ingot_side_plan *side, bool value, int dim) {

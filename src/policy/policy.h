@@ -16,6 +16,7 @@ typedef enum ingot_policy_id {
 
 typedef struct ingot_policy {
     const char *name, *description;
+    const char *source;   /* where it comes from, such as "arXiv 2402.02750"; NULL when there is nothing to cite */
     const char *options; /* shown to users; "" without */
     bool evicts;
     int needs; /* enum ingot_cal_kind; its array of the layer and KV head is `cal` below */

@@ -20,6 +20,7 @@ typedef enum ingot_transform_stage { INGOT_STAGE_CENTER, INGOT_STAGE_SCALE, INGO
 
 typedef struct ingot_transform {
     const char *name, *description;
+    const char *source;   /* where it comes from, such as "arXiv 2402.02750"; NULL when there is nothing to cite */
     ingot_transform_stage stage;
     unsigned sides; /* bit 0 K, bit 1 V */
     int needs;      /* enum ingot_cal_kind, INGOT_CAL_NONE for most; its array is `cal` below */

@@ -231,7 +231,7 @@ TEST("method/bad spellings are named, with what is valid") {
         {"int4,group=99999999999999999999", "group=9999", "|64|"}, {"int4,group=-32", "group=-32", "|64|"},
         {"q8_0,group=32", "q8_0", "no option"}, {"int4,dct", "\"dct\"", "hadamard"}, {"int4,", "\"\"", "hadamard"},
         {"int4,group=32,group=64", "twice", "group=64"}, {"int4,none,none", "twice", "none"}, {"int4,haar,haar", "twice", "haar"},
-        {"int4,haar,hadamard", "haar and hadamard", "exclude"}, {"int4,center,mean", "center and mean", "exclude"}, {"q8_0,dct", "\"dct\"", "none|hadamard"},
+        {"int4,haar,hadamard", "haar and hadamard", "exclude"}, {"int4,center,mean", "center and mean", "exclude"}, {"q8_0,dct", "\"dct\"", "none, hadamard"},
         {"v=int4,center", "center", "keys only"}, {"int4,scale=paper", "\"scale=paper\"", "group="},
         {"int4 int4", "\"int4\"", "layers="}, {"int4  window=1", "\"\"", "sinks="}, {"int4 window=x", "window=x", "65536"},
         {"int4 window=65537", "window=65537", "65536"}, {"int4 sinks=4097", "sinks=4097", "4096"}, {"int4 sinks=-1", "sinks=-1", "4096"},

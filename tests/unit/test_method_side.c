@@ -70,7 +70,7 @@ TEST("method/claimed bits") {
     for (int i = 0; i < ingot_part_count(INGOT_PART_METHOD); i++) {
         const ingot_part_info *m = ingot_part_get(INGOT_PART_METHOD, i);
         CHECK_NEAR(m->bits_per_element, ingot_part_bits(INGOT_PART_METHOD, i, 128), 0);
-        CHECK_HAS(m->options, "hadamard");
+        CHECK_HAS(m->parts, " / ");
     }
 }
 
@@ -115,10 +115,24 @@ TEST("method/transforms that cannot be are refused with the reason") {
     refused(s, false, 64, INGOT_E_INVALID, "transforms");
 }
 
+TEST("method/codes that were learned in one frame are refused in another") {
+    static const struct { const char *kv; bool value; const char *why; } rows[] = {
+        {"vecinfer8,none", false, "pq8 was calibrated for keys behind smooth,hadamard and cannot be used with the transforms none"},
+        {"vecinfer8,haar", false, "smooth,haar"}, {"k=vecinfer8,center v=f16", false, "center,smooth,hadamard"},
+        {"k=f16 v=vecinfer8,hadamard", true, "pq8 was calibrated for values without transforms and cannot be used with the transforms hadamard"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ingot_plan p;
+        test_case("%s", rows[i].kv);
+        CHECK_OK(ingot_plan_parse(&p, &(ingot_plan_spec){.kv = rows[i].kv, .window = -1, .sinks = -1}));
+        refused(rows[i].value ? p.v : p.k, rows[i].value, 64, INGOT_E_INVALID, rows[i].why);
+    }
+}
+
 TEST("method/plans say which part needs a calibration") {
     static const struct { const char *kv, *part; } rows[] = {
         {"int4", NULL}, {"int4,hadamard,center", NULL}, {"int4,smooth", "smooth"}, {"k=int4 v=int4,whiten", "whiten"}, {"k=int4,mean v=f16", "mean"},
-        {"f16 layers=3=int4,smooth", "smooth"}, {"f16 layers=3=int4/int4,whiten", "whiten"}};
+        {"f16 layers=3=int4,smooth", "smooth"}, {"vecinfer8", "pq8"}, {"wush4", "mean"}, {"turboquant2_5", "split"},
+        {"int4 policy=qfilters,budget=50%", "qfilters"}, {"int4 policy=knorm,budget=50%", NULL}, {"f16 layers=3=int4/int4,whiten", "whiten"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ingot_plan p;
         const char *what = "?";

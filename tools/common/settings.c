@@ -88,7 +88,9 @@ void settings_defaults(settings *s) {
 }
 
 bool settings_plan(const settings *s, ingot_plan *plan) {
-    if (ingot_plan_parse(plan, &(ingot_plan_spec){.kv = s->kv, .k = s->kv_k, .v = s->kv_v, .policy = s->kv_policy, .layers = s->kv_layers, .window = s->kv_window, .sinks = s->kv_sinks}) == INGOT_OK) return true;
+    const ingot_plan_spec spec = {.kv = s->kv, .k = s->kv_k, .v = s->kv_v, .policy = s->kv_policy, .layers = s->kv_layers,
+                                  .window = s->kv_window, .sinks = s->kv_sinks};
+    if (ingot_plan_parse(plan, &spec) == INGOT_OK) return true;
     cli_fail("%s", ingot_last_error());
     return false;
 }

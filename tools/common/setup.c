@@ -2,6 +2,7 @@
 #include "system.h"
 #include <ingot/machine.h>
 #include <string.h>
+#include <unistd.h>
 
 int setup_device(setup *u, const settings *s) {
     ingot_status status = ingot_environment_check();
@@ -37,9 +38,36 @@ int setup_model(setup *u, const settings *s, const char *command) {
 
 int setup_vocabulary(setup *u, const settings *s, const char *command) { return open_model(u, s, command, true); }
 
+static const char *calibration_of_environment(void) {
+    ingot_environment_info e;
+    for (int i = 0; ingot_environment_get(&e, i); i++)
+        if (!strcmp(e.name, "INGOT_CALIBRATION")) return e.value;
+    return NULL;
+}
+
+int setup_calibration(setup *u, const settings *s, const ingot_plan *plan) {
+    const char *part;
+    const bool needed = ingot_plan_needs_calibration(plan, &part);
+    if (u->calibration || !(needed || s->calibration)) return CLI_DONE;
+    const char *path = s->calibration ? s->calibration : calibration_of_environment();
+    if (!path) {
+        const int n = snprintf(u->beside, sizeof u->beside, "%s.ingotcal", s->model);
+        if (n >= (int)sizeof u->beside || access(u->beside, F_OK))
+            return cli_fail("%s needs a calibration of the model, and there is no %s.ingotcal: make one with 'ingot calibrate', or name one with --calibration or INGOT_CALIBRATION",
+                            part, s->model);
+        path = u->beside;
+    }
+    const ingot_status status = ingot_calibration_open(&u->calibration, path);
+    if (status != INGOT_OK) return cli_fail_status(status);
+    u->calibration_path = path;
+    return CLI_DONE;
+}
+
 int setup_engine(setup *u, const settings *s, const ingot_plan *plan, int n_ctx) {
+    const int code = setup_calibration(u, s, plan);
+    if (code) return code;
     const ingot_engine_config config = {.plan = *plan, .n_ctx = n_ctx, .max_sessions = 1, .n_batch = s->n_batch,
-                                        .activations = (ingot_activations)s->activations};
+                                        .activations = (ingot_activations)s->activations, .calibration = u->calibration};
     ingot_status status = ingot_engine_create(&u->engine, u->model, &config);
     if (status == INGOT_OK) status = ingot_session_create(&u->session, u->engine);
     return status == INGOT_OK ? CLI_DONE : cli_fail_status(status);
@@ -50,6 +78,7 @@ void setup_close(setup *u) {
     if (u->session) ingot_session_destroy(u->session);
     if (u->engine) ingot_engine_destroy(u->engine);
     if (u->model) ingot_model_close(u->model);
+    ingot_calibration_close(u->calibration);
     if (u->device) ingot_device_close(u->device);
     memset(u, 0, sizeof *u);
 }

@@ -7,6 +7,9 @@
 typedef struct setup {
     ingot_device *device;
     ingot_model *model;
+    ingot_calibration *calibration; /* NULL: none was needed */
+    const char *calibration_path;   /* of the file that was opened */
+    char beside[4096];              /* storage of one beside the model */
     ingot_engine *engine;
     ingot_session *session;
     ingot_model_info info; /* of the model */
@@ -17,6 +20,9 @@ typedef struct setup {
 int setup_device(setup *u, const settings *s);
 int setup_model(setup *u, const settings *s, const char *command);     /* with its device */
 int setup_vocabulary(setup *u, const settings *s, const char *command); /* tokenizer and metadata only */
+/* The calibration that --calibration names, else, where the plan needs one, what INGOT_CALIBRATION names or MODEL.ingotcal. Once opened it stays: a second
+ * plan may be asked for. setup_engine does this by itself. */
+int setup_calibration(setup *u, const settings *s, const ingot_plan *plan);
 int setup_engine(setup *u, const settings *s, const ingot_plan *plan, int n_ctx); /* and one session */
 void setup_close(setup *u);
 #endif

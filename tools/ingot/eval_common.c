@@ -17,6 +17,8 @@ int eval_open(eval_job *j, const settings *s, const char *command, bool needed) 
     int code = s->model && text ? settings_read_text(s, command, "text", false, &j->text) : CLI_DONE;
     system_catch_interrupt(true);
     if (!code) code = setup_model(&j->u, s, command);
+    if (!code) code = setup_calibration(&j->u, s, &j->plan.plan);
+    j->plan.calibration = j->u.calibration;
     if (code || !text) return code;
     const ingot_status status = ingot_model_tokenize(j->u.model, j->text.data, j->text.n, 0, &j->ids, &j->n_ids);
     return status == INGOT_OK ? CLI_DONE : cli_fail_status(status);
