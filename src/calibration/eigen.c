@@ -125,10 +125,14 @@ static void sort_rows(double *w, double *q, int n) {
 
 ingot_status ingot_eigen(double *a, double *w, int n) {
     const size_t nn = (size_t)n * (size_t)n;
-    double largest = 0, *q = ingot_alloc_array(nn + 2 * (size_t)n, sizeof *q, INGOT_MEM_SCRATCH);
+    double largest = 0;
+    for (size_t i = 0; i < nn; i++) {
+        if (!isfinite(a[i])) return ingot_fail(INGOT_E_INVALID, "element %zu of a matrix of order %d is not finite", i, n);
+        largest = fmax(largest, fabs(a[i]));
+    }
+    double *q = ingot_alloc_array(nn + 2 * (size_t)n, sizeof *q, INGOT_MEM_SCRATCH);
     if (!q) return ingot_fail(INGOT_E_NOMEM, "no memory for the eigenvectors of a matrix of order %d", n);
     double *e = q + nn, *p = e + n;
-    for (size_t i = 0; i < nn; i++) largest = fmax(largest, fabs(a[i]));
     if (largest == 0) largest = 1;
     for (size_t i = 0; i < nn; i++) a[i] /= largest; /* squares stay far from overflow and underflow */
     tridiagonal(a, q, w, e, p, n);
@@ -137,5 +141,5 @@ ingot_status ingot_eigen(double *a, double *w, int n) {
     memcpy(a, q, sizeof *a * nn);
     for (int i = 0; i < n; i++) w[i] *= largest;
     ingot_dealloc(q);
-    return ok ? INGOT_OK : ingot_fail(INGOT_E_INVALID, "the eigenvalues of a matrix of order %d cannot be found: it is not finite", n);
+    return ok ? INGOT_OK : ingot_fail(INGOT_E_INVALID, "the eigenvalues of a matrix of order %d were not found in %d steps", n, MAX_STEPS);
 }

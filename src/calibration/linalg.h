@@ -13,7 +13,7 @@ void ingot_multiply(double *c, const double *a, const double *b, int n);
 void ingot_multiply_transposed(double *c, const double *a, const double *b, int n);
 void ingot_transpose(double *a, int n);
 
-/* In place: rows of `a` (symmetric, finite) become orthonormal eigenvectors, w [n] the eigenvalues, ascending.
- * Errors: INGOT_E_NOMEM; INGOT_E_INVALID when the iteration does not end (values that are not finite). */
+/* In place: rows of `a` (symmetric) become orthonormal eigenvectors, w [n] the eigenvalues, ascending.
+ * Errors: INGOT_E_INVALID (a value that is not finite, or no end of the iteration), INGOT_E_NOMEM. */
 ingot_status ingot_eigen(double *a, double *w, int n);
 #endif
