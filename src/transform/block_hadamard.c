@@ -1,7 +1,7 @@
 /* The signed Hadamard transform on consecutive blocks of the largest power of two that divides the head size (80 = 5 x 16, 144 = 9 x 16).
- * Where `hadamard` exists it spreads an outlier over all channels instead of a block's, and is the better choice; this one is for head sizes that have
- * no full matrix, and for codecs with a scale per group whose groups are no larger than a block, so that an outlier's block alone pays for it.
- * With one scale per row the blocks' different norms widen the distribution that a fixed codebook was made for. */
+ * Where `hadamard` exists it spreads an outlier over all channels instead of a block's, and is the better choice; this one is for head sizes that
+ * have no full matrix (176), and for codecs with a scale per group whose groups are no larger than a block, so that an outlier's block alone pays for
+ * it. With one scale per row the blocks' different norms widen the distribution that a fixed codebook was made for. */
 #include "../base/hadamard_signed.h"
 #include "transform.h"
 

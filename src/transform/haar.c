@@ -1,8 +1,9 @@
-/* haar: one fixed orthogonal matrix per head size, close to uniformly distributed over all of them, the rotation of the papers on TurboQuant (arXiv 2504.19874)
- * and PolarQuant (arXiv 2502.02617). It exists for every head size, but takes dim^2 multiplications where a Hadamard matrix takes dim log dim additions.
+/* haar: one fixed orthogonal matrix per head size, close to uniformly distributed over all of them, the rotation of the papers on TurboQuant (arXiv
+ * 2504.19874) and PolarQuant (arXiv 2502.02617). It exists for every head size, but takes dim^2 multiplications where a Hadamard matrix takes
+ * dim log dim additions.
  *
- * The recipe uses only integers, +, -, *, / and square roots in a fixed order, so that the matrix is the same on every machine: entries by rows, each the sum
- * of twelve uniform numbers less 6 (the two halves, low first, of six outputs of splitmix64 with seed 42), which is nearly normal; Q of the QR
+ * The recipe uses only integers, +, -, *, / and square roots in a fixed order, so that the matrix is the same on every machine: entries by rows, each
+ * the sum of twelve uniform numbers less 6 (the two halves, low first, of six outputs of splitmix64 with seed 42), which is nearly normal; Q of the QR
  * decomposition by Householder's reflections, in double, each column multiplied by the sign of R's diagonal. */
 #include "../base/rng.h"
 #include "row_matrix.h"
@@ -109,5 +110,6 @@ static const char *check(int dim) {
 
 const ingot_transform ingot_transform_haar = {
     .name = "haar", .description = "a fixed random orthogonal matrix: the rotation of the papers, slower than hadamard",
+    .source = "arXiv 2504.19874",
     .stage = INGOT_STAGE_ROTATE, .sides = 3, .needs = INGOT_CAL_NONE, .check = check, .forward = forward, .inverse = inverse,
 };

@@ -1,4 +1,5 @@
-/* The signed orthonormal Hadamard transform y = H (s o x) / sqrt(dim) over the whole vector. */
+/* The signed orthonormal Hadamard transform y = H (s o x) / sqrt(dim) over the whole vector.
+ * Source: QuaRot, arXiv 2404.00456, which rotates keys and values of the cache so. */
 #include "../base/hadamard.h"
 #include "../base/hadamard_signed.h"
 #include "transform.h"
@@ -19,5 +20,6 @@ static const char *check(int dim) {
 
 const ingot_transform ingot_transform_hadamard = {
     .name = "hadamard", .description = "fixed random signs, then an orthonormal Hadamard matrix: spreads outlier channels",
+    .source = "arXiv 2404.00456",
     .stage = INGOT_STAGE_ROTATE, .sides = 3, .needs = INGOT_CAL_NONE, .check = check, .forward = forward, .inverse = inverse,
 };

@@ -1,4 +1,5 @@
-/* mean: the calibrated mean of a head's keys is subtracted. Scores of a query all move by <q, mean>, which the softmax drops. */
+/* mean: the calibrated mean of a head's keys is subtracted. Scores of a query all move by <q, mean>, which the softmax drops.
+ * Source: the smoothing of K of SageAttention, arXiv 2410.02367, with a mean that is known beforehand. */
 #include "transform.h"
 #include <string.h>
 
@@ -22,5 +23,7 @@ static const char *check(int dim) {
 
 const ingot_transform ingot_transform_mean = {
     .name = "mean", .description = "subtracts the calibrated mean of the keys, which no softmax notices",
-    .stage = INGOT_STAGE_CENTER, .sides = 1, .needs = INGOT_CAL_MEAN, .check = check, .forward = forward, .query = query, .inverse = inverse,
+    .source = "arXiv 2410.02367",
+    .stage = INGOT_STAGE_CENTER, .sides = 1, .needs = INGOT_CAL_MEAN, .check = check,
+    .forward = forward, .query = query, .inverse = inverse,
 };

@@ -17,5 +17,7 @@ static const char *check(int dim) {
 
 const ingot_transform ingot_transform_smooth = {
     .name = "smooth", .description = "divides each key channel by a calibrated factor and multiplies the query's by it",
-    .stage = INGOT_STAGE_SCALE, .sides = 1, .needs = INGOT_CAL_SMOOTH, .check = check, .forward = forward, .query = multiply, .inverse = multiply,
+    .source = "arXiv 2510.06175",
+    .stage = INGOT_STAGE_SCALE, .sides = 1, .needs = INGOT_CAL_SMOOTH, .check = check,
+    .forward = forward, .query = multiply, .inverse = multiply,
 };

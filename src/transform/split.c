@@ -41,5 +41,6 @@ static const char *check(int dim) {
 
 const ingot_transform ingot_transform_split = {
     .name = "split", .description = "puts the calibrated largest quarter of the channels first and rotates both parts: for codecs of 2.5 and 3.5 bits",
+    .source = "arXiv 2504.19874",
     .stage = INGOT_STAGE_ROTATE, .sides = 3, .needs = INGOT_CAL_OUTLIERS, .check = check, .forward = forward, .inverse = inverse,
 };

@@ -18,5 +18,6 @@ static const char *check(int dim) {
 
 const ingot_transform ingot_transform_whiten = {
     .name = "whiten", .description = "a calibrated matrix per head that spreads a code's error where queries (or outputs) notice it least",
+    .source = "arXiv 2512.00956",
     .stage = INGOT_STAGE_ROTATE, .sides = 3, .needs = INGOT_CAL_WHITEN, .check = check, .forward = forward, .query = query, .inverse = inverse,
 };
