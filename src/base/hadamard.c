@@ -38,8 +38,13 @@ bool ingot_hadamard_exists(int dim) {
     return factor(dim, &s);
 }
 
+/* The first two steps at once where there are two: their partners are too close together for whole registers. */
 static void walsh_hadamard(float *x, int n) {
-    for (int h = 1; h < n; h *= 2)
+    for (int i = 0; i + 3 < n; i += 4) {
+        const float a = x[i] + x[i + 1], b = x[i] - x[i + 1], c = x[i + 2] + x[i + 3], d = x[i + 2] - x[i + 3];
+        x[i] = a + c, x[i + 1] = b + d, x[i + 2] = a - c, x[i + 3] = b - d;
+    }
+    for (int h = n < 4 ? 1 : 4; h < n; h *= 2)
         for (int i = 0; i < n; i += 2 * h)
             for (int j = i; j < i + h; j++) {
                 const float a = x[j], b = x[j + h];
