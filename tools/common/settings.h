@@ -24,6 +24,9 @@ typedef struct settings {
     float temperature, top_p, min_p, repeat_penalty;
     int top_k, repeat_last_n;
     int64_t seed; /* -1 = a new one each time */
+    /* calibrate */
+    const char *output;
+    bool no_codebooks;
     /* eval */
     int n_windows;
     bool stream;
