@@ -145,6 +145,20 @@ TEST("codec ggml/every code survives in every place of a block") {
     }
 }
 
+TEST("codec ggml/the first of two largest elements gets the lowest level") {
+    for (int t = 0; t < 3; t += 2) {
+        const ingot_kv_fmt f = codec_row_fmt(types[t], 32, 0);
+        float x[32] = {.5f, 2, -2}, y[32];
+        uint8_t row[64];
+        test_case("%s", types[t]);
+        codec_row_encode(&f, x, row);
+        codec_row_decode(&f, row, y);
+        CHECK_NEAR(half_at(row), t ? -.125 : -.25, 0);
+        CHECK_NEAR(y[1], 2, 0);
+        CHECK_NEAR(y[2], t ? -1.875 : -1.75, 0); /* there is one level less on that side */
+    }
+}
+
 TEST("codec ggml/q8_0 rounds half away from zero") {
     const ingot_kv_fmt f = codec_row_fmt("q8_0", 48, 0);
     float x[48] = {127.0f, 0.5f, -0.5f, 2.5f, -2.5f};
