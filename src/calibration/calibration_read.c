@@ -61,7 +61,8 @@ static ingot_status read_image(ingot_calibration *c) {
     const uint64_t end = c->bytes - INGOT_HASH_BYTES, source = ingot_le_u32(p + CAL_AT_SOURCE_BYTES), n = ingot_le_u32(p + CAL_AT_ENTRIES);
     const uint64_t table = round_up(CAL_HEADER_BYTES + source, 8);
     if (ingot_le_u32(p + CAL_AT_SOURCE_BYTES + 4)) return ingot_fail(INGOT_E_FORMAT, "the header's last field is not zero");
-    if (table > end || n > (end - table) / CAL_ENTRY_BYTES || n > INT32_MAX) return ingot_fail(INGOT_E_FORMAT, "its table reaches beyond the file's end");
+    if (table > end || n > (end - table) / CAL_ENTRY_BYTES || n > INT32_MAX)
+        return ingot_fail(INGOT_E_FORMAT, "its table reaches beyond the file's end");
     if (!cal_source_fine((const char *)p + CAL_HEADER_BYTES, source)) return ingot_fail(INGOT_E_FORMAT, "its source is not a line of text");
     if (!all_zero(p, CAL_HEADER_BYTES + source, table)) return ingot_fail(INGOT_E_FORMAT, "the gap in front of its table is not zero");
     memcpy(c->source, p + CAL_HEADER_BYTES, source);

@@ -15,7 +15,8 @@ struct ingot_calibration_writer {
 ingot_status ingot_calibration_writer_create(ingot_calibration_writer **out, const uint8_t fingerprint[16], const char *source) {
     *out = NULL;
     const size_t n = strlen(source);
-    if (!cal_source_fine(source, n)) return ingot_fail(INGOT_E_INVALID, "a calibration's source must be one line of at most %d bytes", CAL_MAX_SOURCE);
+    if (!cal_source_fine(source, n))
+        return ingot_fail(INGOT_E_INVALID, "a calibration's source must be one line of at most %d bytes", CAL_MAX_SOURCE);
     ingot_calibration_writer *w = ingot_alloc(sizeof *w, INGOT_MEM_OTHER);
     if (!w) return ingot_fail(INGOT_E_NOMEM, "no memory for a calibration");
     memcpy(w->fingerprint, fingerprint, sizeof w->fingerprint);

@@ -14,8 +14,8 @@
  * Errors: INGOT_E_INVALID (no Hadamard matrix of this order, values that are not finite, m or c zero), INGOT_E_NOMEM. */
 ingot_status ingot_whiten_make(float *a, float *b, const double *m, const double *c, int dim);
 
-/* Direction u [dim] (unit length) of one query head: the first right singular vector of its queries, with the sign for which the mean query's projection is
- * positive. second [dim][dim]: mean of q q^T, not centred; mean [dim]: of the queries.
+/* Direction u [dim] (unit length) of one query head: the first right singular vector of its queries, with the sign for which the mean query's
+ * projection is positive. second [dim][dim]: mean of q q^T, not centred; mean [dim]: of the queries.
  * The filter of a KV head is the mean of its query heads' directions. Source: Q-Filters, arXiv 2503.02812, section 3.
  * Errors: INGOT_E_INVALID (not finite, second zero), INGOT_E_NOMEM. */
 ingot_status ingot_filter_direction(double *u, const double *second, const double *mean, int dim);

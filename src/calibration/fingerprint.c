@@ -9,7 +9,8 @@ static void sample(uint8_t out[INGOT_HASH_BYTES], const void *data, size_t bytes
     ingot_hash(out, (const uint8_t *)data + at, left < SAMPLE ? left : SAMPLE);
 }
 
-void ingot_fingerprint_add(ingot_fingerprint *f, const char *name, size_t name_bytes, uint32_t type, const uint64_t dims[4], const void *data, size_t bytes) {
+void ingot_fingerprint_add(ingot_fingerprint *f, const char *name, size_t name_bytes, uint32_t type, const uint64_t dims[4], const void *data,
+                           size_t bytes) {
     enum { AT_TYPE = 4 * INGOT_HASH_BYTES, AT_DIMS = AT_TYPE + 4, AT_BYTES = AT_DIMS + 32, RECORD = AT_BYTES + 8 };
     uint8_t record[RECORD], hash[INGOT_HASH_BYTES];
     const size_t last = bytes > SAMPLE ? bytes - SAMPLE : 0;

@@ -10,6 +10,7 @@ typedef struct ingot_fingerprint {
 } ingot_fingerprint;
 
 /* Adds a tensor: its name, type, shape (unused dims are 1), and of its data the first, middle and last 4 KiB. */
-void ingot_fingerprint_add(ingot_fingerprint *f, const char *name, size_t name_bytes, uint32_t type, const uint64_t dims[4], const void *data, size_t bytes);
+void ingot_fingerprint_add(ingot_fingerprint *f, const char *name, size_t name_bytes, uint32_t type, const uint64_t dims[4], const void *data,
+                           size_t bytes);
 void ingot_fingerprint_get(const ingot_fingerprint *f, uint8_t out[16]);
 #endif

@@ -76,7 +76,8 @@ static ingot_status make(float *a, float *b, const double *m, const double *c, d
 }
 
 ingot_status ingot_whiten_make(float *a, float *b, const double *m, const double *c, int dim) {
-    if (dim > INGOT_MAX_HEAD_DIM || !ingot_hadamard_exists(dim)) return ingot_fail(INGOT_E_INVALID, "there is no Hadamard matrix of order %d here", dim);
+    if (dim > INGOT_MAX_HEAD_DIM || !ingot_hadamard_exists(dim))
+        return ingot_fail(INGOT_E_INVALID, "there is no Hadamard matrix of order %d here", dim);
     const size_t nn = (size_t)dim * (size_t)dim;
     double *buf = ingot_alloc_array(5 * nn + (size_t)dim, sizeof *buf, INGOT_MEM_SCRATCH);
     if (!buf) return ingot_fail(INGOT_E_NOMEM, "no memory for the matrices of a head of size %d", dim);

@@ -1,5 +1,5 @@
-/* split: a quarter of the channels, those that a calibration found largest, are put in front of the others, so that a codec can give them more bits; each part
- * is rotated by itself. Source: the settings of 2.5 and 3.5 bits of TurboQuant, arXiv 2504.19874 (which leaves open how channels are chosen). */
+/* split: a quarter of the channels, those that a calibration found largest, are put in front of the others, so that a codec can give them more bits;
+ * each part is rotated by itself. Source: the settings of 2.5 and 3.5 bits of TurboQuant, arXiv 2504.19874 (which leaves open how channels are chosen). */
 #include "../base/hadamard.h"
 #include "../base/hadamard_signed.h"
 #include "transform.h"
@@ -40,7 +40,7 @@ static const char *check(int dim) {
 }
 
 const ingot_transform ingot_transform_split = {
-    .name = "split", .description = "puts the calibrated largest quarter of the channels first and rotates both parts: for codecs of 2.5 and 3.5 bits",
+    .name = "split", .description = "puts the calibrated largest quarter of the channels first and rotates both parts: for 2.5 and 3.5 bits",
     .source = "arXiv 2504.19874",
     .stage = INGOT_STAGE_ROTATE, .sides = 3, .needs = INGOT_CAL_OUTLIERS, .check = check, .forward = forward, .inverse = inverse,
 };

@@ -1,6 +1,7 @@
-/* whiten: a calibrated matrix per layer and KV head. With A the first matrix of the array and B the second, B = A^-T: what is stored is x A, queries become
- * q B, and x = y B^T. A is made so that the error of the scores (of the outputs, for values) that a codec with white error causes is least
- * (calibration/derive.h). Sums with the transposed matrix are dot products and run at about half the speed; they serve outputs, once per token and head. */
+/* whiten: a calibrated matrix per layer and KV head. With A the first matrix of the array and B the second, B = A^-T: what is stored is x A, queries
+ * become q B, and x = y B^T. A is made so that the error of the scores (of the outputs, for values) that a codec with white error causes is least
+ * (calibration/derive.h). Products with the transposed matrix are dot products, at two thirds of the speed; they serve outputs, once per token and head.
+ * Source: the form of WUSH, arXiv 2512.00956. */
 #include "../base/hadamard.h"
 #include "row_matrix.h"
 #include "transform.h"
