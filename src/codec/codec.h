@@ -45,7 +45,8 @@ typedef enum ingot_scale_kind {
 } ingot_scale_kind;
 typedef enum ingot_code_order {
     INGOT_ORDER_LSB,  /* element i in bits [i * bits, (i + 1) * bits) of the group's codes, least significant first */
-    INGOT_ORDER_HALVES /* 4 bits, groups of 32 (ggml): byte j of a group of n elements holds element j (low) and j + n / 2 (high); a last group may have n = 16 */
+    INGOT_ORDER_HALVES /* 4 or 5 bits, groups of 32 (ggml): byte j of a group of n elements holds the low four bits of element j (low) and j + n / 2 (high);
+                        * a last group may have n = 16. With 5 bits n / 8 bytes come first, bit j = the fifth bit of element j */
 } ingot_code_order;
 typedef struct ingot_code_shape {
     int bits;           /* 1 to 8 */
@@ -88,6 +89,12 @@ typedef struct ingot_codec {
 
     /* The shape of a block; NULL where it is not of this kind. */
     void (*shape)(const ingot_kv_fmt *f, ingot_code_shape *out);
+
+    /* Rows of two parts, each of a shape (of rows): part 0 holds the first channels[0] elements, part 1 the others. NULL for codecs of one part.
+     * With `narrow` the parts make a vector w of a wider frame, [channels[0] + channels[1]]: the row decodes to narrow(w), which is linear, and
+     * <q, narrow(w)> = <prepare(q), w>, up to rounding, where prepare makes floats [channels[0] + channels[1]]. */
+    void (*parts)(const ingot_kv_fmt *f, ingot_code_shape part[2], int channels[2]);
+    void (*narrow)(const ingot_kv_fmt *f, const float *w, float *x);
 
     /* Score form, K side, all three or none: scores without decoding. prepared (query_bytes, aligned to 64) is made once per query q [dim] f32;
      * s [tokens] = <q, decode(block)[token]>, up to rounding. */

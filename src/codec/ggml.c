@@ -58,70 +58,38 @@ static void encode(const ingot_kv_fmt *f, const float *x, type t, void *row) {
     }
 }
 
-static void shape(int bits, bool has_min, ingot_code_shape *out) {
-    const int header = has_min ? 4 : 2, stride = header + BLOCK * bits / 8;
+static void shape(type t, ingot_code_shape *out) {
+    const int header = header_bytes(t), stride = bytes_of(t, BLOCK);
     *out = (ingot_code_shape){
-        .bits = bits, .level = has_min ? ingot_levels_plain() : ingot_levels_centred(bits), .order = INGOT_ORDER_HALVES, .scale_kind = INGOT_SCALE_F16,
-        .group = BLOCK, .has_offset = has_min, .scale_stride = stride, .offset_at = 2, .offset_stride = stride, .code_at = header, .code_stride = stride,
+        .bits = t.bits, .level = t.has_min ? ingot_levels_plain() : ingot_levels_centred(t.bits), .order = INGOT_ORDER_HALVES,
+        .scale_kind = INGOT_SCALE_F16, .group = BLOCK, .has_offset = t.has_min, .scale_stride = stride, .offset_at = 2, .offset_stride = stride,
+        .code_at = header, .code_stride = stride,
     };
 }
 
-static void shape_q4_0(const ingot_kv_fmt *f, ingot_code_shape *out) {
-    (void)f;
-    shape(4, false, out);
-}
-
-static void shape_q4_1(const ingot_kv_fmt *f, ingot_code_shape *out) {
-    (void)f;
-    shape(4, true, out);
-}
-
-static void decode_q4_0(const ingot_kv_fmt *f, const void *row, float *x) {
+static void decode(const ingot_kv_fmt *f, const void *row, type t, float *x) {
     ingot_code_shape s;
-    shape(4, false, &s);
+    shape(t, &s);
     ingot_shape_decode(&s, f, row, x);
 }
 
-static void decode_q4_1(const ingot_kv_fmt *f, const void *row, float *x) {
-    ingot_code_shape s;
-    shape(4, true, &s);
-    ingot_shape_decode(&s, f, row, x);
-}
-
-static void decode_5(const ingot_kv_fmt *f, const void *row, bool has_min, float *x) {
-    const type t = {5, has_min};
-    const uint8_t *r = row;
-    for (int at = 0; at < f->dim; at += BLOCK) {
-        const int n = f->dim - at < BLOCK ? f->dim - at : BLOCK;
-        const float d = ingot_f16_to_f32(ingot_get_u16(r)), m = has_min ? ingot_f16_to_f32(ingot_get_u16(r + 2)) : 0.0f;
-        const uint8_t *in = r + header_bytes(t);
-        uint8_t code[BLOCK], fifth[BLOCK];
-        ingot_unpack_codes(in, n, 1, fifth);
-        ingot_unpack_halves(in + n / 8, n, code);
-        for (int i = 0; i < n; i++) {
-            const int q = code[i] | fifth[i] << 4;
-            const float product = (float)(has_min ? q : q - 16) * d;
-            x[at + i] = has_min ? product + m : product;
-        }
-        r += bytes_of(t, n);
-    }
-}
-
-static void decode_q5_0(const ingot_kv_fmt *f, const void *row, float *x) { decode_5(f, row, false, x); }
-static void decode_q5_1(const ingot_kv_fmt *f, const void *row, float *x) { decode_5(f, row, true, x); }
-
-#define GGML(name_, bits, has_min, shape_, what)                                                                                                 \
+#define GGML(name_, bits, has_min, what)                                                                                                         \
     static size_t block_bytes_##name_(const ingot_kv_fmt *f) { return block_bytes(f, (type){bits, has_min}); }                                    \
     static void encode_##name_(const ingot_kv_fmt *f, const float *x, ptrdiff_t stride, int first, int n, void *row) {                            \
         (void)stride, (void)first, (void)n;                                                                                                      \
         encode(f, x, (type){bits, has_min}, row);                                                                                                \
     }                                                                                                                                            \
+    static void shape_##name_(const ingot_kv_fmt *f, ingot_code_shape *out) {                                                                     \
+        (void)f;                                                                                                                                 \
+        shape((type){bits, has_min}, out);                                                                                                       \
+    }                                                                                                                                            \
+    static void decode_##name_(const ingot_kv_fmt *f, const void *row, float *x) { decode(f, row, (type){bits, has_min}, x); }                    \
     const ingot_codec ingot_codec_##name_ = {                                                                                                     \
         .name = #name_, .description = what " per 32 channels of a token (ggml's blocks)", .sides = INGOT_BOTH_SIDES, .options = "",               \
         .needs = INGOT_CAL_NONE, .block_bytes = block_bytes_##name_, .encode = encode_##name_, .decode = decode_##name_,                           \
-        .check = ingot_codec_check_dim, .shape = shape_,                                                                                         \
+        .check = ingot_codec_check_dim, .shape = shape_##name_,                                                                                         \
     };
-GGML(q4_0, 4, false, shape_q4_0, "4-bit codes, one step")
-GGML(q4_1, 4, true, shape_q4_1, "4-bit codes, one step and one minimum")
-GGML(q5_0, 5, false, NULL, "5-bit codes, one step")
-GGML(q5_1, 5, true, NULL, "5-bit codes, one step and one minimum")
+GGML(q4_0, 4, false, "4-bit codes, one step")
+GGML(q4_1, 4, true, "4-bit codes, one step and one minimum")
+GGML(q5_0, 5, false, "5-bit codes, one step")
+GGML(q5_1, 5, true, "5-bit codes, one step and one minimum")

@@ -29,6 +29,12 @@ static float scale_at(ingot_scale_kind kind, const uint8_t *p) {
     }
 }
 
+static void unpack_halves(const uint8_t *in, int n, int bits, uint8_t *code) {
+    const uint8_t *nibbles = bits == 5 ? in + n / 8 : in;
+    ingot_unpack_halves(nibbles, n, code);
+    for (int i = 0; bits == 5 && i < n; i++) code[i] |= (uint8_t)((in[i / 8] >> i % 8 & 1) << 4);
+}
+
 void ingot_shape_decode(const ingot_code_shape *s, const ingot_kv_fmt *f, const void *row, float *x) {
     const uint8_t *r = row;
     uint8_t code[INGOT_MAX_HEAD_DIM];
@@ -37,7 +43,7 @@ void ingot_shape_decode(const ingot_code_shape *s, const ingot_kv_fmt *f, const 
         const uint8_t *codes = r + s->code_at + (ptrdiff_t)g * s->code_stride;
         const float scale = scale_at(s->scale_kind, r + s->scale_at + (ptrdiff_t)g * s->scale_stride);
         const float offset = s->has_offset ? ingot_f16_to_f32(ingot_get_u16(r + s->offset_at + (ptrdiff_t)g * s->offset_stride)) : 0.0f;
-        if (s->order == INGOT_ORDER_HALVES) ingot_unpack_halves(codes, n, code);
+        if (s->order == INGOT_ORDER_HALVES) unpack_halves(codes, n, s->bits, code);
         else ingot_unpack_codes(codes, n, s->bits, code);
         for (int i = 0; i < n; i++) {
             const float product = s->level[code[i]] * scale;

@@ -41,11 +41,20 @@ static void decode(const ingot_kv_fmt *f, const void *row, float *x) {
     ingot_tq_decode(s.book[1], ingot_get_u16(r + 2), r + s.at, s.n[1], x + s.n[0]);
 }
 
+static void parts(const ingot_kv_fmt *f, ingot_code_shape part[2], int channels[2]) {
+    const split s = split_of(f);
+    for (int i = 0; i < 2; i++) {
+        channels[i] = s.n[i];
+        part[i] = (ingot_code_shape){.bits = s.book[i]->bits, .level = s.book[i]->level, .order = INGOT_ORDER_LSB, .scale_kind = INGOT_SCALE_F16,
+                                     .group = s.n[i], .scale_at = 2 * i, .code_at = i ? (int)s.at : 4};
+    }
+}
+
 #define TQ_SPLIT(id, name_, low, high)                                                                                         \
     const ingot_codec ingot_codec_##id = {                                                                                     \
         .name = name_, .description = "TurboQuant: " high "-bit codes for the first quarter of the channels, " low "-bit codes for the others", \
         .sides = INGOT_BOTH_SIDES, .needs = INGOT_CAL_NONE, INGOT_TQ_VARIANTS, INGOT_TQ_DEFAULT_RULES,                         \
-        .block_bytes = block_bytes, .encode = encode, .decode = decode, .check = ingot_codec_check_dim,                        \
+        .block_bytes = block_bytes, .encode = encode, .decode = decode, .parts = parts, .check = ingot_codec_check_dim,                        \
     }
 TQ_SPLIT(tq2_5, "tq2_5", "2", "3");
 TQ_SPLIT(tq3_5, "tq3_5", "3", "4");

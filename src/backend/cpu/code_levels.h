@@ -44,7 +44,16 @@ VEC_INLINE vi vi_spread(const uint8_t *p, vi from) {
 }
 #endif
 
-/* The levels of a plan, with what one kind needs; unused parts vanish. */
+/* The low four bits of w, and above them bit `at` of the lanes of `fifth`. What lies above may be anything. */
+VEC_INLINE vi vi_with_fifth(vi w, vi fifth, vi at) {
+#if defined(__AVX512F__)
+    return _mm512_ternarylogic_epi32(vi_set(15), w, vi_left(vi_right(fifth, at), 4), 0xca);
+#else
+    return vi_or(vi_and(w, vi_set(15)), vi_left(vi_right(fifth, at), 4));
+#endif
+}
+
+/* The levels of a part, with what one kind needs; unused parts vanish. */
 typedef struct code_levels {
     vf table[4];
     vi mask, base;
@@ -53,7 +62,7 @@ typedef struct code_levels {
 
 enum { TABLE_VECTORS = VW == 16 ? 4 : 2 };
 
-VEC_INLINE code_levels code_levels_of(const code_plan *p) {
+VEC_INLINE code_levels code_levels_of(const code_part *p) {
     code_levels l = {.mask = vi_set((1u << p->s.bits) - 1), .base = vi_set((uint32_t)p->base), .level = p->s.level};
     VEC_UNROLL(4) for (int i = 0; i < TABLE_VECTORS; i++) l.table[i] = vf_load(p->table + i * VW);
     return l;

@@ -18,20 +18,15 @@ static bool is_e4m3(const float *level, int n) {
     return true;
 }
 
-static bool readable(const ingot_kv_fmt *f, const ingot_code_shape *s, int block_bytes, int tokens) {
-    if (s->bits < 1 || s->bits > 8 || block_bytes < 4) return false;
-    if (s->order == INGOT_ORDER_HALVES) return tokens == 1 && s->bits == 4 && s->group == 32 && f->dim % 32 == 0;
-    if (s->token_stride) return tokens % 16 == 0 && s->has_offset && s->order == INGOT_ORDER_LSB && s->code_at + s->token_stride >= 4 && f->side == INGOT_SIDE_K;
-    return tokens == 1 && s->group % 16 == 0;
+static bool is_readable(const code_part *p, ingot_kv_side side) {
+    const ingot_code_shape *s = &p->s;
+    if (s->bits < 1 || s->bits > 8 || p->block_bytes < 4 || p->channels % 16) return false;
+    if (s->order == INGOT_ORDER_HALVES) return p->tokens == 1 && (s->bits == 4 || s->bits == 5) && s->group == 32;
+    if (s->token_stride) return side == INGOT_SIDE_K && p->tokens % 16 == 0 && s->has_offset && s->code_at + s->token_stride >= 4;
+    return p->tokens == 1 && s->group % 16 == 0;
 }
 
-bool ingot_code_plan(const ingot_kv_fmt *f, code_plan *p) {
-    const ingot_codec *codec = ingot_codec_get(f->codec);
-    if (!codec->shape) return false;
-    codec->shape(f, &p->s);
-    p->block_bytes = (int)codec->block_bytes(f);
-    p->tokens = ingot_codec_tokens(f);
-    if (!readable(f, &p->s, p->block_bytes, p->tokens)) return false;
+static void find_levels(code_part *p) {
     const int bits = p->s.bits, n = 1 << bits;
     p->kind = bits <= 3 ? CODE_TABLE_8 : bits == 4 ? CODE_TABLE_16 : bits == 5 ? CODE_TABLE_32 : bits == 6 ? CODE_TABLE_64 : CODE_ANY;
     if (p->kind != CODE_ANY) {
@@ -41,6 +36,23 @@ bool ingot_code_plan(const ingot_kv_fmt *f, code_plan *p) {
         p->base = (int)p->s.level[0];
     } else if (is_e4m3(p->s.level, n)) {
         p->kind = CODE_E4M3;
+    }
+}
+
+bool ingot_code_plan(const ingot_kv_fmt *f, code_plan *p) {
+    const ingot_codec *codec = ingot_codec_get(f->codec);
+    ingot_code_shape shape[2];
+    int channels[2] = {f->dim, 0};
+    if (codec->shape) codec->shape(f, &shape[0]);
+    else if (codec->parts) codec->parts(f, shape, channels);
+    else return false;
+    *p = (code_plan){.n = codec->shape ? 1 : 2};
+    for (int i = 0; i < p->n; i++) {
+        code_part *part = &p->part[i];
+        *part = (code_part){.s = shape[i], .channels = channels[i], .block_bytes = (int)codec->block_bytes(f), .tokens = ingot_codec_tokens(f)};
+        if (!is_readable(part, f->side)) return false;
+        find_levels(part);
+        p->begin[i + 1] = p->begin[i] + channels[i];
     }
     return true;
 }

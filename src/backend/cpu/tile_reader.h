@@ -48,10 +48,20 @@ static void transpose_chunk(const float *rows, int stride, cpu_window w, int cha
     }
 }
 
+typedef void (*unpack_part_fn)(const code_part *p, const uint8_t *tile, cpu_window w, int c0, int channels, float *out);
+
+/* Channels [c0, c0 + channels) of a plan's parts; `step` floats from one channel to the next. */
+static void unpack_parts(const code_plan *p, unpack_part_fn unpack, const uint8_t *tile, cpu_window w, int c0, int channels, ptrdiff_t step, float *out) {
+    for (int i = 0; i < p->n; i++) {
+        const int from = c0 > p->begin[i] ? c0 : p->begin[i], end = shorter(c0 + channels, p->begin[i + 1]);
+        if (from < end) unpack(&p->part[i], tile, w, from - p->begin[i], end - from, out + (from - c0) * step);
+    }
+}
+
 /* Channels [c0, c0 + channels) of the tokens of the window; others may stay as they were. The chunks of a tile are read in order, the first whole. */
 static void read_k(const tile_reader *r, const uint8_t *tile, cpu_window w, int c0, int channels, float *out) {
     if (r->tuned) r->tuned(r->f, tile, c0, channels, out);
-    else if (r->planned) unpack_k_codes(&r->plan, tile, w, c0, channels, out);
+    else if (r->planned) unpack_parts(&r->plan, unpack_k_codes, tile, w, c0, channels, 64, out);
     else {
         if (c0 == 0) decode_page(r, tile, w);
         transpose_chunk(r->page + c0, r->f->dim, w, channels, out);
@@ -60,7 +70,7 @@ static void read_k(const tile_reader *r, const uint8_t *tile, cpu_window w, int 
 
 static void read_v(const tile_reader *r, const uint8_t *tile, cpu_window w, int c0, int channels, float *out) {
     if (r->tuned) r->tuned(r->f, tile, c0, channels, out);
-    else if (r->planned) unpack_v_codes(&r->plan, tile, w, c0, channels, out);
+    else if (r->planned) unpack_parts(&r->plan, unpack_v_codes, tile, w, c0, channels, 1, out);
     else {
         if (c0 == 0) decode_page(r, tile, w);
         for (int t = w.lo; t < w.hi; t++) memcpy(out + t * 64, r->page + (ptrdiff_t)t * r->f->dim + c0, (size_t)channels * sizeof *out);
