@@ -65,7 +65,7 @@ ingot_status ingot_cache_layer(ingot_cache *cache, int layer, const float *q, co
  * A step in which a layer failed or was left out is cancelled instead. */
 void ingot_cache_step_end(ingot_cache *cache);
 /* Gives the step up: the sequences are as before step_begin. (With an exact window, and after a layer has run: old tokens that
- * the step pushed out of the window's store are read packed from now on.) */
+ * the step pushed out of the window's store come back as what they were packed to.) */
 void ingot_cache_step_cancel(ingot_cache *cache);
 
 /* Memory, from the allocator. `resident_bytes`: pages in use plus exact windows and tables;

@@ -30,11 +30,19 @@ static int exact_lo(const layer_job *j, const segment *s, int t) { return max_in
 
 static int packed_lo(const layer_job *j, int t) { return max_int(visible_lo(j, t), j->c->n_sinks); }
 
+/* The packed slots that position t sees: [first, end). */
+static int first_slot(const layer_job *j, int t) { return j->l->evicts ? j->c->n_sinks - j->c->slot_base : packed_lo(j, t); }
+
+static int end_slot(const layer_job *j, const segment *s, int t) {
+    const int end = exact_lo(j, s, t);
+    return j->l->evicts ? max_int(end, max_int(s->packed_from, j->c->slot_base)) + ingot_cache_slot_shift(j->l, s, j->c) : end;
+}
+
 static block block_at(const layer_job *j, const segment *s, int index) {
     const int last = div_up(s->n, j->l->block) - 1;
     block b = {.i0 = (last - index) * j->l->block}; /* the longest first: they balance best */
     b.n = min_int(j->l->block, s->n - b.i0);
-    const int t = s->first + b.i0, from = packed_lo(j, t), to = exact_lo(j, s, t + b.n - 1);
+    const int t = s->first + b.i0, from = first_slot(j, t), to = end_slot(j, s, t + b.n - 1);
     if (from < to) b.page = from / PAGE, b.page_end = div_up(to, PAGE);
     const int pages = b.page_end - b.page;
     b.n_splits = max_int(1, min_int(s->max_splits, pages / MIN_PAGES_PER_SPLIT));
@@ -131,8 +139,8 @@ static void attend_packed(const unit *u, int split) {
     const int page = u->b.page + split * u->b.per_split, page_end = min_int(page + u->b.per_split, u->b.page_end);
     if (page >= page_end) return;
     for (int i = 0; i < u->b.n; i++) {
-        u->w->lo[i] = packed_lo(u->j, position(u, i));
-        u->w->hi[i] = exact_lo(u->j, u->s, position(u, i));
+        u->w->lo[i] = first_slot(u->j, position(u, i));
+        u->w->hi[i] = end_slot(u->j, u->s, position(u, i));
     }
     for (int p = page; p < page_end; p++)
         u->w->tiles[p - page] = ingot_cache_packed_tile(u->j->c, u->j->l, u->s->seq, u->head, p);
@@ -168,9 +176,16 @@ static void attend_batch(const unit *u) {
 
 /* Divides by the sum, takes the transform back, and writes the block's rows of one head. */
 static void finish(const layer_job *j, const segment *s, const block *b, int head, state from) {
+    const int n_rows = b->n * j->l->n_group;
+    if (j->l->evicts && j->c->policy->observers) { /* kept for those who look at attention weights */
+        for (int r = 0; r < n_rows; r++) {
+            const size_t at = (size_t)(s->row + b->i0 + r / j->l->n_group) * (size_t)j->l->shape.n_heads + (size_t)(head * j->l->n_group + r % j->l->n_group);
+            j->c->row_m[at] = from.m[r], j->c->row_l[at] = from.l[r];
+        }
+    }
     const int dim = j->l->shape.v_dim, n_group = j->l->n_group;
     const ingot_transform_chain *chain = &j->l->side[INGOT_SIDE_V][head].chain;
-    for (int r = 0; r < b->n * n_group; r++) {
+    for (int r = 0; r < n_rows; r++) {
         const int row = j->c->order[s->row + b->i0 + r / n_group];
         float *out = j->out + row * j->out_stride + (ptrdiff_t)(head * n_group + r % n_group) * dim;
         j->c->backend->normalize(from.o + (ptrdiff_t)r * dim, from.l[r], out, dim);

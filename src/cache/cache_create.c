@@ -73,6 +73,12 @@ static void set_capacities(ingot_cache *c) {
         const int64_t window = div_up(min_int(group->sliding, MAX_TOKENS), PAGE) + 2;
         const int64_t pages = window * c->max_seqs + batch;
         const bool all = !group->sliding;
+        if (g == c->evict_group) {
+            const int64_t slots = (int64_t)div_up(c->max_slots, PAGE) * c->max_seqs;
+            group->table_len = div_up(c->max_slots, PAGE);
+            group->n_pages = (int)(slots > full ? full : slots);
+            continue;
+        }
         group->table_len = (int)(all ? full_table : window + batch);
         group->n_pages = (int)(all || pages > INT32_MAX ? full : pages);
     }
@@ -86,15 +92,28 @@ static void set_exact(ingot_cache *c) {
         const cache_layer *l = &c->layers[i];
         for (int side = 0; side < N_SIDES; side++) {
             c->block_tokens = max_int(c->block_tokens, ingot_codec_tokens(&l->side[side]->fmt));
-            packed_is_exact &= l->side[side]->fmt.codec == INGOT_CODEC_F16;
+            packed_is_exact &= l->side[side]->fmt.codec == INGOT_CODEC_F16 && !l->evicts;
         }
         if (l->centred) c->hold = MEAN_TO;
     }
-    /* A cache that packs into f16 without loss against the exact stores has no use for them. */
+    /* A cache that packs into f16 without loss against the exact stores has no use for them, unless a policy must leave their tokens alone. */
     c->window = packed_is_exact ? 0 : c->plan.window;
     c->n_sinks = packed_is_exact ? 0 : c->plan.sinks;
     c->ring_pages = div_up(max_int(c->hold, c->window + (c->block_tokens > 1 ? c->block_tokens : 0)), PAGE);
     c->sink_pages = div_up(c->n_sinks, PAGE);
+}
+
+/* Slots that a sequence can use under an evicting policy: the budget, and what one step adds before it evicts. */
+static void set_policy(ingot_cache *c) {
+    const ingot_policy_plan *p = &c->plan.policy;
+    c->evict_group = -1;
+    for (int i = 0; i < c->n_layers; i++)
+        if (c->layers[i].evicts) c->evict_group = c->layers[i].group;
+    if (c->evict_group < 0) return;
+    const int64_t budget = p->budget ? p->budget : (int64_t)c->max_tokens * p->permill / 1000;
+    const int64_t slots = budget + c->max_batch + max_int(c->hold, c->window) + 2 * PAGE;
+    c->slot_base = c->n_sinks / c->block_tokens * c->block_tokens;
+    c->max_slots = (int)(slots < c->max_tokens + PAGE ? slots : c->max_tokens + PAGE);
 }
 
 static bool allocate_records(ingot_cache *c) {
@@ -116,6 +135,7 @@ static ingot_status build(ingot_cache *c, const ingot_cache_config *f) {
     set_layers(c, f);
     INGOT_TRY(ingot_cache_sides_create(c, f->calibration));
     set_exact(c);
+    set_policy(c);
     set_capacities(c);
     ingot_cache_layout_layers(c);
     atomic_store(&c->bad, NO_BAD);
@@ -130,6 +150,7 @@ ingot_status ingot_cache_create(ingot_cache **out, ingot_device *device, const i
     c->device = device;
     c->backend = device->backend;
     c->plan = f->plan;
+    c->policy = ingot_policy_get(f->plan.policy.policy);
     c->n_layers = f->n_layers, c->max_tokens = f->max_tokens, c->max_seqs = f->max_seqs, c->max_batch = f->max_batch;
     const ingot_status s = build(c, f);
     if (s) {

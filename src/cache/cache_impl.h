@@ -4,12 +4,15 @@
  *   packed    positions [n_sinks, packed_end) of a sequence, in pages by absolute position
  *   ring      positions [packed_end, n_tokens), exact, at slot position % ring size. There is one when there is an exact window, when codecs store blocks of
  *             several tokens (a block is packed when it is full), or when keys are centred (nothing is packed before the mean is known)
+ *   slot      place of a packed token, page slot / 64. It is the position, but in layers under an evicting policy, where freed slots are filled from the end;
+ *             there slot 0 is position slot_base, and each page says which positions its slots hold
  *   sinks     positions [0, n_sinks), exact
  *   batch     the new tokens of the running step and layer, exact; used only when there is a ring */
 #ifndef INGOT_CACHE_IMPL_H
 #define INGOT_CACHE_IMPL_H
 #include "../backend/backend.h"
 #include "../method/method.h"
+#include "../policy/policy.h"
 #include "../transform/chain.h"
 #include "cache_team.h"
 #include <ingot/cache.h>
@@ -33,7 +36,14 @@ typedef struct page_group {
 typedef struct cache_side {
     ingot_kv_fmt fmt; /* with the head's params */
     ingot_transform_chain chain;
+    const float *policy_cal; /* K: what the policy's score needs */
 } cache_side;
+
+/* What an evicting policy knows of a page's slots; lies behind the V tile of each head. */
+typedef struct page_meta {
+    float score[PAGE];
+    int32_t position[PAGE];
+} page_meta;
 
 typedef struct cache_layer {
     ingot_layer_shape shape;
@@ -43,9 +53,11 @@ typedef struct cache_layer {
     cache_side *side[N_SIDES]; /* [n_kv_heads] */
     ingot_kv_fmt exact_fmt[N_SIDES];
     bool centred;  /* keys are packed less the mean of the sequence's first ones */
+    bool evicts;   /* under an evicting policy */
+    float *ring_scores; /* evicts: [max_seqs][ring_pages * PAGE][n_kv_heads] */
     float *means;  /* centred: [max_seqs][n_kv_heads][k_dim], in the stored frame */
     /* Tiles of one head: K at 0, V at v_offset. A page: heads one after the other. */
-    size_t v_offset, head_bytes, page_bytes;
+    size_t v_offset, meta_offset, head_bytes, page_bytes;
     size_t exact_v_offset, exact_head_bytes, exact_page_bytes;
     uint8_t *pages; /* [group's n_pages][page_bytes] */
     uint8_t *exact; /* [max_seqs][ring_pages + sink_pages][exact_page_bytes] */
@@ -57,6 +69,8 @@ typedef struct cache_seq {
     int n_tokens;
     int packed_end; /* at least n_tokens - window, at most n_tokens */
     int *lo_page;   /* [n_groups] first page held */
+    int n_slots;    /* used in layers that evict */
+    bool evicted;   /* some token is gone */
 } cache_seq;
 
 /* The tokens of one sequence in the running step. */
@@ -65,6 +79,7 @@ typedef struct segment {
     int row;           /* their batch rows: order[row .. row + n) */
     bool contiguous;   /* those are consecutive */
     int packed_from, packed_to; /* positions that this step packs (those below n_sinks excepted) */
+    int slots_from, slots_to;   /* layers that evict: the slots that this step fills */
     bool finds_mean; /* centred layers: the mean is taken in this step */
     int batch_page;    /* first page in the batch's tiles */
     int max_splits;    /* parts that the attention of one query block may be cut into */
@@ -78,6 +93,7 @@ typedef struct worker {
     const uint8_t **tiles; /* [longest run] */
     float *rows;           /* [PAGE][largest dim] */
     uint8_t *block;        /* one canonical block */
+    uint64_t *ranks;       /* [most blocks of a sequence] order of eviction */
     float *shift;          /* centred keys: what the scores of packed keys lack, per row of the query block */
     void *attend;
 } worker;
@@ -90,6 +106,10 @@ struct ingot_cache {
     int window, n_sinks;        /* effective: 0 where the packed form is f16 already */
     int block_tokens;           /* tokens are packed in multiples of this: the largest block of any layer's codecs */
     int hold;                   /* nothing is packed before so many tokens are there: keys to take the mean of; 0 without centring */
+    const ingot_policy *policy;
+    int evict_group;            /* the group under an evicting policy; -1 without */
+    int slot_base;              /* position of slot 0 there */
+    int max_slots;              /* of one sequence */
     bool any_means;             /* some segment of the step finds its mean */
     int ring_pages, sink_pages; /* exact pages of one sequence */
     cache_layer *layers;
@@ -109,6 +129,7 @@ struct ingot_cache {
     uint8_t *batch;    /* exact tiles of the step's new tokens, one layer's at a time */
     float *q_copy;     /* [max_batch][largest n_heads * k_dim] queries in segment order, transformed */
     float *part_m, *part_l, *part_o;
+    float *row_m, *row_l; /* policies that watch attention: final states of the layer's rows [n_rows][largest n_heads] */
     worker *workers;
     _Atomic uint64_t bad; /* smallest (row, head, side) with a non-finite element; NO_BAD when none */
     atomic_int bad_layer;
@@ -132,13 +153,18 @@ static inline int ingot_cache_pack_end(const ingot_cache *c, int n) {
     return (n - c->window) / c->block_tokens * c->block_tokens;
 }
 
+/* Slot of a position that this step packs, or that was packed while nothing had been evicted (slots_from - position = shift). */
+static inline int ingot_cache_slot_shift(const cache_layer *l, const segment *s, const ingot_cache *c) {
+    return l->evicts ? s->slots_from - max_int(s->packed_from, c->slot_base) : 0;
+}
+
 /* --- cache_sides.c: codecs and transforms of every layer and head, from plan and calibration --- */
 /* Allocates and fills c->sides and c->params; needs shapes. */
 ingot_status ingot_cache_sides_create(ingot_cache *c, const ingot_calibration *calibration);
 
 /* --- cache_pages.c --- */
-/* End of the pages that hold packed positions below `packed_end`. */
-int ingot_cache_hi_page(const ingot_cache *c, int packed_end);
+/* End of the pages of group g that hold packed positions below `packed_end`, or `n_slots` slots where the group evicts. */
+int ingot_cache_hi_page(const ingot_cache *c, int g, int packed_end, int n_slots);
 /* First page that group g needs once n_tokens are held and those below packed_end are packed: for queries at position n_tokens and
  * later, and the page that the next token to be packed goes into (an exact window may be longer than the sliding one). */
 int ingot_cache_needed_page(const ingot_cache *c, int g, int n_tokens, int packed_end);
@@ -158,8 +184,11 @@ void ingot_cache_ring_get(const ingot_cache *c, const cache_layer *l, int seq, i
 void ingot_cache_ring_set(const ingot_cache *c, const cache_layer *l, int seq, int side, int head, int position, uint8_t *row, const float *x);
 /* The mean that a head's packed keys lack, [k_dim]. */
 float *ingot_cache_mean(const ingot_cache *c, const cache_layer *l, int seq, int head);
-/* Gives the ring what packed positions [from, to) of a sequence decode to, in one layer. Their pages must be held. */
-void ingot_cache_unpack(const ingot_cache *c, const cache_layer *l, int seq, int from, int to, worker *w);
+/* Gives the ring what packed positions [from, to) of a sequence decode to, in one layer; they lie in slots position + shift of pages that are held. */
+void ingot_cache_unpack(const ingot_cache *c, const cache_layer *l, int seq, int from, int to, int shift, worker *w);
+/* Layers that evict: what is known of a page's slots, and the score of a position of the ring. */
+page_meta *ingot_cache_page_meta(const ingot_cache *c, const cache_layer *l, int seq, int head, int page);
+float *ingot_cache_ring_score(const ingot_cache *c, const cache_layer *l, int seq, int head, int position);
 
 /* --- a layer at work --- */
 typedef struct layer_job {
@@ -183,6 +212,13 @@ void ingot_cache_store_unit(const layer_job *j, const segment *s, int unit, work
 /* Stored form [dim] of one position at hand (of the segment, or of the ring) before it is packed: transformed, and rounded to f16 when there is a ring. */
 void ingot_cache_stored_row(const layer_job *j, const segment *s, int side, int head, int position, worker *w, float *x);
 void ingot_cache_ring_update(const layer_job *j, const segment *s, int head, worker *w);
+
+/* cache_watch.c: after attention, under policies that watch it: scores of all tokens. One unit per head. */
+int ingot_cache_watch_units(const layer_job *j, const segment *s);
+void ingot_cache_watch_unit(const layer_job *j, const segment *s, int head, worker *w);
+
+/* cache_evict.c: at the end of a step. */
+void ingot_cache_evict(ingot_cache *c);
 
 /* cache_attend.c: phase 2, and the merge of parts after it. */
 int ingot_cache_attend_units(const layer_job *j, const segment *s);

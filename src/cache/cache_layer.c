@@ -65,6 +65,14 @@ static void finish_phase(const layer_job *j, const ingot_team *team, int slot) {
     }
 }
 
+static void watch_phase(const layer_job *j, const ingot_team *team, int slot) {
+    cursor at = {0, 0};
+    const segment *s;
+    int unit;
+    while ((s = seek(j, &at, ingot_team_next(team, slot), ingot_cache_watch_units, &unit)))
+        ingot_cache_watch_unit(j, s, unit, &j->c->workers[team->rank]);
+}
+
 static bool all_contiguous(const ingot_cache *c) {
     for (int i = 0; i < c->n_segments; i++)
         if (!c->segments[i].contiguous) return false;
@@ -84,6 +92,10 @@ static void run(const layer_job *j, const ingot_team *team) {
         if (j->c->any_splits || j->c->ring_pages) {
             ingot_team_start(team, 0);
             finish_phase(j, team, 0);
+        }
+        if (j->l->evicts && j->c->policy->observers) {
+            ingot_team_start(team, 1);
+            watch_phase(j, team, 1);
         }
         if (team->rank == 0) j->l->done = true;
     }

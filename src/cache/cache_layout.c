@@ -31,6 +31,11 @@ void ingot_cache_layout_layers(ingot_cache *c) {
     for (int i = 0; i < c->n_layers; i++) {
         cache_layer *l = &c->layers[i];
         tile_sizes(c->backend, &l->side[0]->fmt, &l->side[1]->fmt, l->shape.n_kv_heads, &l->v_offset, &l->head_bytes, &l->page_bytes);
+        if (l->evicts) {
+            l->meta_offset = l->head_bytes;
+            l->head_bytes += sizeof(page_meta);
+            l->page_bytes = l->head_bytes * (size_t)l->shape.n_kv_heads;
+        }
         tile_sizes(c->backend, &l->exact_fmt[0], &l->exact_fmt[1], l->shape.n_kv_heads, &l->exact_v_offset, &l->exact_head_bytes, &l->exact_page_bytes);
         c->groups[l->group].page_bytes += l->page_bytes;
     }
@@ -41,6 +46,7 @@ static void place_kv(ingot_cache *c, cutter *k) {
         cache_layer *l = &c->layers[i];
         l->pages = cut(k, (uint64_t)c->groups[l->group].n_pages, l->page_bytes);
         l->means = l->centred ? cut(k, (uint64_t)c->max_seqs * (uint64_t)l->shape.n_kv_heads * (uint64_t)l->shape.k_dim, sizeof(float)) : NULL;
+        l->ring_scores = l->evicts && c->ring_pages ? cut(k, (uint64_t)c->max_seqs * (uint64_t)(c->ring_pages * PAGE), sizeof(float) * (size_t)l->shape.n_kv_heads) : NULL;
         l->exact = cut(k, (uint64_t)c->max_seqs * (uint64_t)(c->ring_pages + c->sink_pages), l->exact_page_bytes);
     }
 }
@@ -73,7 +79,7 @@ static needs find_needs(const ingot_cache *c) {
     return n;
 }
 
-static void place_worker(worker *w, const needs *n, cutter *k) {
+static void place_worker(worker *w, const needs *n, uint64_t max_slots, cutter *k) {
     w->m = cut(k, n->rows, sizeof(float));
     w->l = cut(k, n->rows, sizeof(float));
     w->o = cut(k, n->rows * n->v_dim, sizeof(float));
@@ -83,6 +89,7 @@ static void place_worker(worker *w, const needs *n, cutter *k) {
     w->rows = cut(k, PAGE * n->max_dim, sizeof(float));
     w->block = cut(k, n->block, 1);
     w->shift = cut(k, n->rows, sizeof(float));
+    w->ranks = cut(k, max_slots, sizeof(uint64_t));
     w->attend = cut(k, n->attend, 1);
 }
 
@@ -91,10 +98,13 @@ static void place_scratch(ingot_cache *c, const needs *n, cutter *k) {
     const int batch_pages = c->ring_pages ? c->max_batch / PAGE + min_int(c->max_seqs, c->max_batch) : 0;
     c->batch = cut(k, (uint64_t)batch_pages, n->exact_page_bytes);
     c->q_copy = cut(k, (uint64_t)c->max_batch * n->q_width, sizeof(float));
+    const uint64_t watched = c->evict_group >= 0 && c->policy->observers ? (uint64_t)c->max_batch * n->n_heads : 0;
+    c->row_m = cut(k, watched, sizeof(float));
+    c->row_l = cut(k, watched, sizeof(float));
     c->part_m = cut(k, part_rows, sizeof(float));
     c->part_l = cut(k, part_rows, sizeof(float));
     c->part_o = cut(k, part_rows * n->v_dim, sizeof(float));
-    for (int i = 0; i < ingot_pool_size(c->device->pool); i++) place_worker(&c->workers[i], n, k);
+    for (int i = 0; i < ingot_pool_size(c->device->pool); i++) place_worker(&c->workers[i], n, (uint64_t)c->max_slots, k);
 }
 
 static ingot_status allocate_tables(ingot_cache *c) {

@@ -14,6 +14,7 @@ static size_t resident_bytes(const ingot_cache *c) {
     for (int i = 0; i < c->n_layers; i++) {
         const cache_layer *l = &c->layers[i];
         bytes += exact_pages * l->exact_page_bytes;
+        if (l->ring_scores) bytes += n_open * sizeof(float) * (size_t)(c->ring_pages * PAGE * l->shape.n_kv_heads);
         if (l->centred) bytes += n_open * sizeof(float) * (size_t)l->shape.n_kv_heads * (size_t)l->shape.k_dim;
     }
     return bytes;
@@ -23,11 +24,13 @@ static size_t resident_bytes(const ingot_cache *c) {
 static double tokens_held(const ingot_cache *c, int g, int seq) {
     const cache_seq *s = &c->seqs[seq];
     const int sliding = c->groups[g].sliding;
+    if (g == c->evict_group)
+        return min_int(c->n_sinks, s->n_tokens) + max_int(s->n_slots - (c->n_sinks - c->slot_base), 0) + s->n_tokens - max_int(s->packed_end, min_int(c->n_sinks, s->n_tokens));
     const int lo = sliding && s->n_tokens > sliding ? s->n_tokens - sliding : 0;
     double n = 0;
     for (int p = lo; p < s->n_tokens;) {
         const int end = min_int(s->n_tokens, (p / PAGE + 1) * PAGE);
-        const bool paged = p / PAGE >= s->lo_page[g] && p / PAGE < ingot_cache_hi_page(c, s->packed_end);
+        const bool paged = p / PAGE >= s->lo_page[g] && p / PAGE < ingot_cache_hi_page(c, g, s->packed_end, 0);
         n += (double)(end - p) / (paged ? c->groups[g].refs[*ingot_cache_page_entry(c, g, seq, p / PAGE)] : 1);
         p = end;
     }

@@ -2,12 +2,14 @@
 #include "cache_impl.h"
 #include <string.h>
 
-int ingot_cache_hi_page(const ingot_cache *c, int packed_end) {
+int ingot_cache_hi_page(const ingot_cache *c, int g, int packed_end, int n_slots) {
+    if (g == c->evict_group) return div_up(n_slots, PAGE);
     const int first = c->n_sinks / PAGE; /* pages that hold nothing but sinks are never taken */
     return packed_end > c->n_sinks ? div_up(packed_end, PAGE) : first;
 }
 
 int ingot_cache_needed_page(const ingot_cache *c, int g, int n_tokens, int packed_end) {
+    if (g == c->evict_group) return 0;
     const int first = c->n_sinks / PAGE, sliding = c->groups[g].sliding;
     if (!sliding || n_tokens < sliding) return first;
     return max_int(min_int((n_tokens - sliding + 1) / PAGE, packed_end / PAGE), first);

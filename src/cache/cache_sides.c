@@ -50,6 +50,41 @@ static ingot_kv_fmt format(const ingot_cache *c, const cache_layer *l, int layer
     return f;
 }
 
+/* Memory for the codec params of one side of one head, a multiple of 64. */
+static size_t params_bytes(const ingot_kv_fmt *f) {
+    const size_t own = (sizeof(ingot_codec_params) + 63) & ~(size_t)63;
+    return ingot_codec_get(f->codec)->needs == INGOT_CAL_NONE ? 0 : own + ((ingot_codec_params_bytes(f) + 63) & ~(size_t)63);
+}
+
+static ingot_status set_params(const ingot_calibration *cal, ingot_kv_fmt *f, int layer, int head, uint8_t *memory) {
+    const ingot_codec *codec = ingot_codec_get(f->codec);
+    const float *book = NULL;
+    INGOT_TRY(take(cal, codec->name, codec->needs, codec->code_bits, f->group, f->side, layer, head, ((size_t)1 << codec->code_bits) * (size_t)f->group, &book));
+    ingot_codec_params *params = (ingot_codec_params *)(void *)memory;
+    const char *why = ingot_codec_params_fill(f, book, memory + ((sizeof *params + 63) & ~(size_t)63), params);
+    if (why) return ingot_fail(INGOT_E_INVALID, "%s: the codebook of layer %d, KV head %d: %s", codec->name, layer, head, why);
+    f->params = params;
+    return INGOT_OK;
+}
+
+static ingot_status set_all_params(ingot_cache *c, const ingot_calibration *cal) {
+    size_t bytes = 0;
+    for (int i = 0; i < c->n_layers; i++)
+        for (int side = 0; side < N_SIDES; side++) bytes += (size_t)c->layers[i].shape.n_kv_heads * params_bytes(&c->layers[i].side[side]->fmt);
+    if (!bytes) return INGOT_OK;
+    uint8_t *at = c->params = ingot_alloc(bytes, INGOT_MEM_OTHER);
+    if (!at) return ingot_fail(INGOT_E_NOMEM, "no memory for codebooks (%zu bytes)", bytes);
+    for (int i = 0; i < c->n_layers; i++)
+        for (int side = 0; side < N_SIDES; side++)
+            for (int h = 0; h < c->layers[i].shape.n_kv_heads; h++) {
+                ingot_kv_fmt *f = &c->layers[i].side[side][h].fmt;
+                const size_t n = params_bytes(f);
+                if (n) INGOT_TRY(set_params(cal, f, i, h, at));
+                at += n;
+            }
+    return INGOT_OK;
+}
+
 ingot_status ingot_cache_sides_create(ingot_cache *c, const ingot_calibration *cal) {
     c->sides = ingot_alloc_array(count_heads(c) * N_SIDES, sizeof *c->sides, INGOT_MEM_OTHER);
     if (!c->sides) return ingot_fail(INGOT_E_NOMEM, "no memory for the formats of %d layers", c->n_layers);
@@ -57,13 +92,16 @@ ingot_status ingot_cache_sides_create(ingot_cache *c, const ingot_calibration *c
     for (int i = 0; i < c->n_layers; i++) {
         cache_layer *l = &c->layers[i];
         l->centred = is_centred(ingot_plan_side(&c->plan, i, false)->transforms);
+        l->evicts = c->policy->evicts && !l->shape.sliding_window;
         for (int side = 0; side < N_SIDES; side++) {
             l->side[side] = at;
             for (int h = 0; h < l->shape.n_kv_heads; h++, at++) {
                 at->fmt = format(c, l, i, side);
+                if (l->evicts && side == INGOT_SIDE_K && c->policy->needs != INGOT_CAL_NONE)
+                    INGOT_TRY(take(cal, c->policy->name, c->policy->needs, 0, 0, side, i, h, (size_t)at->fmt.dim, &at->policy_cal));
                 INGOT_TRY(set_chain(cal, &at->chain, ingot_plan_side(&c->plan, i, side)->transforms, side, i, h, at->fmt.dim));
             }
         }
     }
-    return INGOT_OK;
+    return set_all_params(c, cal);
 }

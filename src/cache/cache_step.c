@@ -34,6 +34,8 @@ static void plan_segments(ingot_cache *c) {
         s->contiguous = c->order[s->row + s->n - 1] - c->order[s->row] == s->n - 1;
         s->packed_from = c->seqs[s->seq].packed_end;
         s->packed_to = max_int(s->packed_from, ingot_cache_pack_end(c, s->first + s->n));
+        s->slots_from = s->slots_to = c->seqs[s->seq].n_slots;
+        if (c->evict_group >= 0) s->slots_to += max_int(s->packed_to, c->slot_base) - max_int(s->packed_from, c->slot_base);
         s->finds_mean = c->hold && s->packed_from == 0 && s->packed_to > 0;
         c->any_means |= s->finds_mean;
         s->batch_page = batch_page;
@@ -46,6 +48,7 @@ static void plan_segments(ingot_cache *c) {
 
 /* Id of the page that a segment goes on writing, or -1 when it starts a new one. */
 static int32_t continued_page(const ingot_cache *c, int g, const segment *s) {
+    if (g == c->evict_group) return -1; /* never shared */
     if (s->packed_from <= c->n_sinks || s->packed_from % PAGE == 0 || s->packed_to == s->packed_from) return -1;
     return *ingot_cache_page_entry(c, g, s->seq, s->packed_from / PAGE);
 }
@@ -72,7 +75,7 @@ static ingot_status check_room(const ingot_cache *c, int n) {
             const segment *s = &c->segments[i];
             if (!c->groups[g].sliding && s->n > c->max_tokens - s->first)
                 return ingot_fail(INGOT_E_FULL, "the cache is full: a sequence holds %d tokens and %d more were wanted; there is room for %d", s->first, s->n, c->max_tokens);
-            wanted += ingot_cache_hi_page(c, s->packed_to) - ingot_cache_hi_page(c, s->packed_from);
+            wanted += ingot_cache_hi_page(c, g, s->packed_to, s->slots_to) - ingot_cache_hi_page(c, g, s->packed_from, s->slots_from);
             wanted += needs_copy(c, g, i, i);
         }
         if (wanted > c->groups[g].n_free)
@@ -87,7 +90,7 @@ static void take_pages(ingot_cache *c) {
         for (int i = 0; i < c->n_segments; i++) {
             const segment *s = &c->segments[i];
             if (needs_copy(c, g, i, 0)) ingot_cache_page_unshare(c, g, s->seq, s->packed_from / PAGE);
-            ingot_cache_pages_take(c, g, s->seq, ingot_cache_hi_page(c, s->packed_from), ingot_cache_hi_page(c, s->packed_to));
+            ingot_cache_pages_take(c, g, s->seq, ingot_cache_hi_page(c, g, s->packed_from, s->slots_from), ingot_cache_hi_page(c, g, s->packed_to, s->slots_to));
         }
 }
 
@@ -141,6 +144,7 @@ void ingot_cache_step_end(ingot_cache *c) {
         cache_seq *seq = &c->seqs[s->seq];
         seq->n_tokens = s->first + s->n;
         seq->packed_end = s->packed_to;
+        seq->n_slots = s->slots_to;
         for (int g = 0; g < c->n_groups; g++) {
             const int page = ingot_cache_needed_page(c, g, seq->n_tokens, seq->packed_end);
             if (page <= seq->lo_page[g]) continue;
@@ -148,6 +152,7 @@ void ingot_cache_step_end(ingot_cache *c) {
             seq->lo_page[g] = page;
         }
     }
+    if (c->evict_group >= 0) ingot_cache_evict(c);
     leave_step(c);
 }
 
@@ -155,7 +160,7 @@ void ingot_cache_step_end(ingot_cache *c) {
 static void restore_rings(ingot_cache *c, const segment *s) {
     const int lost_end = min_int(s->first, s->first + s->n - c->ring_pages * PAGE);
     for (int i = 0; c->ring_pages && i < c->n_layers; i++)
-        if (c->layers[i].done) ingot_cache_unpack(c, &c->layers[i], s->seq, s->packed_from, lost_end, &c->workers[0]);
+        if (c->layers[i].done) ingot_cache_unpack(c, &c->layers[i], s->seq, s->packed_from, lost_end, ingot_cache_slot_shift(&c->layers[i], s, c), &c->workers[0]);
 }
 
 void ingot_cache_step_cancel(ingot_cache *c) {
@@ -164,7 +169,7 @@ void ingot_cache_step_cancel(ingot_cache *c) {
         const segment *s = &c->segments[i];
         restore_rings(c, s);
         for (int g = 0; g < c->n_groups; g++)
-            ingot_cache_pages_drop(c, g, s->seq, ingot_cache_hi_page(c, s->packed_from), ingot_cache_hi_page(c, s->packed_to));
+            ingot_cache_pages_drop(c, g, s->seq, ingot_cache_hi_page(c, g, s->packed_from, s->slots_from), ingot_cache_hi_page(c, g, s->packed_to, s->slots_to));
     }
     leave_step(c);
 }

@@ -97,9 +97,23 @@ static void piece(int from, int to, int i, int *begin, int *end) {
 static int packed_begin(const layer_job *j, const segment *s) { return max_int(s->packed_from, j->c->n_sinks); }
 static int sinks_end(const layer_job *j, const segment *s) { return min_int(j->c->n_sinks, s->first + s->n); }
 
-static void pack(const layer_job *j, const segment *s, int head, int from, int to, worker *w) {
-    uint8_t *tile = ingot_cache_packed_tile(j->c, j->l, s->seq, head, from / PAGE);
-    put(j, s, head, from, to, false, tile, from % PAGE, w);
+/* What the policy makes of a position that is packed or enters the ring in this step. */
+static float score_of(const layer_job *j, const segment *s, int head, int position) {
+    const ingot_policy *policy = j->c->policy;
+    if (position < s->first) return *ingot_cache_ring_score(j->c, j->l, s->seq, head, position);
+    if (policy->score) return policy->score(input_row(j, s, INGOT_SIDE_K, head, position), dim_of(j, INGOT_SIDE_K), j->l->side[INGOT_SIDE_K][head].policy_cal);
+    return policy->observers ? 0.0f : (float)position;
+}
+
+/* Packs positions [from, to), whose slots (position + shift) lie in one page. */
+static void pack(const layer_job *j, const segment *s, int head, int from, int to, int shift, worker *w) {
+    const int page = (from + shift) / PAGE, slot = (from + shift) % PAGE;
+    if (!put(j, s, head, from, to, false, ingot_cache_packed_tile(j->c, j->l, s->seq, head, page), slot, w) || !j->l->evicts) return;
+    page_meta *meta = ingot_cache_page_meta(j->c, j->l, s->seq, head, page);
+    for (int p = from; p < to; p++) {
+        meta->position[slot + p - from] = p;
+        meta->score[slot + p - from] = score_of(j, s, head, p);
+    }
 }
 
 static void copy_queries(const layer_job *j, const segment *s, int head, int chunk) {
@@ -124,8 +138,9 @@ typedef struct store_plan {
 } store_plan;
 
 static store_plan plan_store(const layer_job *j, const segment *s) {
+    const int shift = ingot_cache_slot_shift(j->l, s, j->c);
     return (store_plan){
-        .packed = n_pieces(packed_begin(j, s), s->packed_to),
+        .packed = n_pieces(packed_begin(j, s) + shift, s->packed_to + shift),
         .batch = j->c->ring_pages ? div_up(s->n, PAGE) : 0,
         .sinks = n_pieces(s->first, sinks_end(j, s)),
         .queries = j->copy_q ? div_up(s->n, QUERY_TOKENS) : 0,
@@ -142,8 +157,9 @@ void ingot_cache_store_unit(const layer_job *j, const segment *s, int unit, work
     const int head = unit % j->l->shape.n_kv_heads;
     int i = unit / j->l->shape.n_kv_heads, from, to;
     if (i < p.packed) {
-        piece(packed_begin(j, s), s->packed_to, i, &from, &to);
-        pack(j, s, head, from, to, w);
+        const int shift = ingot_cache_slot_shift(j->l, s, j->c);
+        piece(packed_begin(j, s) + shift, s->packed_to + shift, i, &from, &to);
+        pack(j, s, head, from - shift, to - shift, shift, w);
         return;
     }
     i -= p.packed;
@@ -169,6 +185,7 @@ void ingot_cache_ring_update(const layer_job *j, const segment *s, int head, wor
         const int i = p - s->first;
         const uint8_t *from = ingot_cache_batch_tile(j->c, l, s, head, i / PAGE);
         uint8_t *to = ingot_cache_ring_tile(j->c, l, s->seq, head, p / PAGE);
+        if (l->evicts) *ingot_cache_ring_score(j->c, l, s->seq, head, p) = score_of(j, s, head, p);
         for (int side = 0; side < N_SIDES; side++) {
             const ingot_tile_ops *ops = &j->c->backend->tile[side][INGOT_CODEC_F16];
             const size_t offset = side ? l->exact_v_offset : 0;

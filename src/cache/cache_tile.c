@@ -45,25 +45,43 @@ float *ingot_cache_mean(const ingot_cache *c, const cache_layer *l, int seq, int
     return l->means + ((size_t)seq * (size_t)l->shape.n_kv_heads + (size_t)head) * (size_t)l->shape.k_dim;
 }
 
-static void unpack_head(const ingot_cache *c, const cache_layer *l, int seq, int side, int head, int from, int to, worker *w) {
+page_meta *ingot_cache_page_meta(const ingot_cache *c, const cache_layer *l, int seq, int head, int page) {
+    return (page_meta *)(void *)(ingot_cache_packed_tile(c, l, seq, head, page) + l->meta_offset);
+}
+
+float *ingot_cache_ring_score(const ingot_cache *c, const cache_layer *l, int seq, int head, int position) {
+    const size_t ring = (size_t)(c->ring_pages * PAGE), at = (size_t)seq * ring + (size_t)position % ring;
+    return l->ring_scores + at * (size_t)l->shape.n_kv_heads + head;
+}
+
+static void unpack_head(const ingot_cache *c, const cache_layer *l, int seq, int side, int head, int from, int to, int shift, worker *w) {
     const ingot_kv_fmt *f = &l->side[side][head].fmt;
     const int tokens = ingot_codec_tokens(f);
     const float *mean = l->centred && side == INGOT_SIDE_K ? ingot_cache_mean(c, l, seq, head) : NULL;
     for (int p = from; p < to; p++) {
+        const int slot = p + shift;
         if (p == from || p % tokens == 0) {
-            const uint8_t *tile = ingot_cache_packed_tile(c, l, seq, head, p / PAGE) + (side ? l->v_offset : 0);
-            c->backend->tile[side][f->codec].get_block(f, tile, p % PAGE / tokens * tokens, w->block);
+            const uint8_t *tile = ingot_cache_packed_tile(c, l, seq, head, slot / PAGE) + (side ? l->v_offset : 0);
+            c->backend->tile[side][f->codec].get_block(f, tile, slot % PAGE / tokens * tokens, w->block);
             ingot_codec_get(f->codec)->decode(f, w->block, w->rows);
         }
+        if (l->evicts) *ingot_cache_ring_score(c, l, seq, head, p) = ingot_cache_page_meta(c, l, seq, head, slot / PAGE)->score[slot % PAGE];
         float *x = w->rows + (ptrdiff_t)(p % tokens) * f->dim;
         for (int i = 0; mean && i < f->dim; i++) x[i] += mean[i];
         ingot_cache_ring_set(c, l, seq, side, head, p, w->block, x);
     }
 }
 
-void ingot_cache_unpack(const ingot_cache *c, const cache_layer *l, int seq, int from, int to, worker *w) {
+void ingot_cache_unpack(const ingot_cache *c, const cache_layer *l, int seq, int from, int to, int shift, worker *w) {
     for (int side = 0; side < N_SIDES; side++)
-        for (int head = 0; head < l->shape.n_kv_heads; head++) unpack_head(c, l, seq, side, head, max_int(from, c->n_sinks), to, w);
+        for (int head = 0; head < l->shape.n_kv_heads; head++) unpack_head(c, l, seq, side, head, max_int(from, c->n_sinks), to, shift, w);
+}
+
+/* Slot of a position in a layer that evicts; -1 when it is gone. */
+static int find_slot(const ingot_cache *c, const cache_layer *l, int seq, int head, int position) {
+    for (int slot = c->n_sinks - c->slot_base; slot < c->seqs[seq].n_slots; slot++)
+        if (ingot_cache_page_meta(c, l, seq, head, slot / PAGE)->position[slot % PAGE] == position) return slot;
+    return -1;
 }
 
 ingot_status ingot_cache_get_block(const ingot_cache *c, int layer, int seq, bool value, int head, int position, void *block, ingot_kv_fmt *fmt) {
@@ -71,17 +89,20 @@ ingot_status ingot_cache_get_block(const ingot_cache *c, int layer, int seq, boo
     if (seq < 0 || seq >= c->max_seqs || !c->seqs[seq].open) return ingot_fail(INGOT_E_INVALID, "sequence %d is not open", seq);
     const cache_layer *l = &c->layers[layer];
     const cache_seq *s = &c->seqs[seq];
+    int slot = position;
     if (head < 0 || head >= l->shape.n_kv_heads) return ingot_fail(INGOT_E_INVALID, "KV head %d of %d", head, l->shape.n_kv_heads);
     const bool sink = position < c->n_sinks, packed = !sink && position < s->packed_end;
-    if (position < 0 || position >= s->n_tokens || (packed && position / PAGE < s->lo_page[l->group]))
+    if (position < 0 || position >= s->n_tokens || (packed && !l->evicts && position / PAGE < s->lo_page[l->group]))
         return ingot_fail(INGOT_E_INVALID, "position %d of sequence %d is not held (%d tokens)", position, seq, s->n_tokens);
+    if (packed && l->evicts && (slot = find_slot(c, l, seq, head, position)) < 0)
+        return ingot_fail(INGOT_E_INVALID, "position %d of sequence %d was evicted", position, seq);
     const uint8_t *tile = sink     ? ingot_cache_sink_tile(c, l, seq, head, position / PAGE)
-                          : packed ? ingot_cache_packed_tile(c, l, seq, head, position / PAGE)
+                          : packed ? ingot_cache_packed_tile(c, l, seq, head, slot / PAGE)
                                    : ingot_cache_ring_tile(c, l, seq, head, position / PAGE);
     const ingot_kv_fmt *f = packed ? &l->side[value][head].fmt : &l->exact_fmt[value];
     const size_t v_offset = packed ? l->v_offset : l->exact_v_offset;
     const int tokens = ingot_codec_tokens(f);
-    c->backend->tile[value][f->codec].get_block(f, tile + (value ? v_offset : 0), position % PAGE / tokens * tokens, block);
+    c->backend->tile[value][f->codec].get_block(f, tile + (value ? v_offset : 0), slot % PAGE / tokens * tokens, block);
     *fmt = *f;
     return INGOT_OK;
 }

@@ -1,6 +1,6 @@
 /* Policies: which tokens stay in the cache. One file per policy, one line in policies.def.
  * A policy that evicts gives every packed token of every KV head a score; when a step has ended and more tokens are held than the budget allows, those with
- * the smallest scores go (ties: the older one). Exact tokens (sinks, window) and the newest packed ones stay. */
+ * the smallest scores go. Exact tokens (sinks, window) and the newest packed ones stay. */
 #ifndef INGOT_POLICY_H
 #define INGOT_POLICY_H
 #include <ingot/calibration.h>
@@ -22,9 +22,10 @@ typedef struct ingot_policy {
     int needs; /* enum ingot_cal_kind; its array of the layer and KV head is `cal` below */
     /* Score of a key [dim] in the model's own frame, taken once when the token comes. NULL: see observers. */
     float (*score)(const float *k, int dim, const float *cal);
-    /* Newest queries of each step whose attention a token's score is made of, summed over the heads of the KV head. 0 with score NULL: the position is the score. */
+    /* Most queries of a step (its newest) whose attention weights make the score, summed over the heads of the KV head. 0 with score NULL: the position is
+     * the score. */
     int observers;
-    bool accumulates; /* the attention of all steps is added up; else that of the last step counts */
+    float decay; /* what a score keeps with each query that is added */
 } ingot_policy;
 
 const ingot_policy *ingot_policy_get(int id); /* NULL when out of range */

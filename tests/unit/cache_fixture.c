@@ -1,7 +1,7 @@
 #include "cache_fixture.h"
 #include "base/rng.h"
 #include "codec/codec.h"
-#include "transform/transform.h"
+#include "transform/chain.h"
 #include <stdlib.h>
 
 int targets(target out[8]) {
@@ -24,7 +24,7 @@ ingot_device *target_open(const target *t, int n_threads) {
 }
 
 ingot_layer_shape shape_of(int n_heads, int n_kv_heads, int k_dim, int v_dim, int sliding) {
-    return (ingot_layer_shape){n_heads, n_kv_heads, k_dim, v_dim, sliding, 1.0f / sqrtf((float)k_dim)};
+    return (ingot_layer_shape){.n_heads = n_heads, .n_kv_heads = n_kv_heads, .k_dim = k_dim, .v_dim = v_dim, .sliding_window = sliding, .scale = 1.0f / sqrtf((float)k_dim)};
 }
 
 size_t out_width(const cache_case *spec, int layer) {
@@ -33,7 +33,7 @@ size_t out_width(const cache_case *spec, int layer) {
 
 static ingot_plan plan_of(const cache_case *spec) {
     ingot_plan p;
-    CHECK_OK(ingot_plan_parse(&p, spec->kv, NULL, NULL, spec->window, spec->sinks));
+    CHECK_OK(ingot_plan_parse(&p, &(ingot_plan_spec){.kv = spec->kv, .window = spec->window, .sinks = spec->sinks}));
     return p;
 }
 
@@ -104,25 +104,87 @@ void fixture_feed(fixture *f, int seq, uint32_t tag, int n) {
     fixture_step(f, seqs, tags, n);
 }
 
-/* What a side of the cache gives back for x, as the reader sees it in the original frame. */
-static void stored(const ingot_side_plan *side, bool exact, bool through_f16, int dim, const float *x, double *y) {
-    const ingot_transform *t = ingot_transform_get(side->transform);
-    const ingot_codec *c = ingot_codec_get(side->codec), *f16 = ingot_codec_get(INGOT_CODEC_F16);
-    float a[INGOT_MAX_HEAD_DIM];
-    uint8_t row[INGOT_MAX_HEAD_DIM * 2];
-    memcpy(a, x, sizeof(float) * (size_t)dim);
-    if (t->forward) t->forward(a, a, dim);
-    if (exact || through_f16) {
-        f16->encode(a, dim, 0, row);
-        f16->decode(row, dim, 0, a);
+/* One side of one head as it should be stored: rows in the stored frame, exact and packed, both taken back to the original frame. */
+typedef struct stored_side {
+    ingot_kv_fmt f;
+    ingot_transform_chain chain;
+    bool centred, ring;
+    int sinks;
+} stored_side;
+
+static stored_side stored_side_of(const cache_case *spec, const ingot_plan *plan, int layer, int side, bool ring) {
+    const ingot_layer_shape *s = &spec->layers[layer];
+    const ingot_side_plan *p = ingot_plan_side(plan, layer, side);
+    const ingot_codec *c = ingot_codec_get(p->codec);
+    const int dim = side ? s->v_dim : s->k_dim;
+    stored_side out = {.f = {.codec = p->codec, .group = p->group < dim || (c->group_is_tokens && !side) ? p->group : dim, .dim = dim, .variant = p->variant,
+                             .side = (ingot_kv_side)side, .adjacent_pairs = s->adjacent_pairs},
+                       .chain = {.dim = dim}, .ring = ring, .sinks = spec->sinks};
+    for (int stage = 0; stage < INGOT_N_STAGES; stage++)
+        for (int i = 0; i < INGOT_N_TRANSFORMS; i++) {
+            const ingot_transform *t = ingot_transform_get(i);
+            if (!(p->transforms >> i & 1u) || (int)t->stage != stage) continue;
+            out.centred |= t->running_mean;
+            if (t->forward) out.chain.step[out.chain.n++] = t;
+        }
+    return out;
+}
+
+static int tokens_of(const ingot_side_plan *p, int side, int dim) {
+    const ingot_kv_fmt f = {.codec = p->codec, .group = p->group, .dim = dim, .variant = p->variant, .side = (ingot_kv_side)side};
+    return ingot_codec_tokens(&f);
+}
+
+/* Positions below the result are packed once n tokens are there. */
+static int expected_pack_end(const cache_case *spec, const ingot_plan *plan, int n) {
+    int tokens = 1, hold = 0;
+    for (int l = 0; l < spec->n_layers; l++)
+        for (int side = 0; side < 2; side++) {
+            const int t = tokens_of(ingot_plan_side(plan, l, side), side, side ? spec->layers[l].v_dim : spec->layers[l].k_dim);
+            if (t > tokens) tokens = t;
+            if (stored_side_of(spec, plan, l, side, false).centred) hold = 64;
+        }
+    return n < hold || n <= spec->window ? 0 : (n - spec->window) / tokens * tokens;
+}
+
+static bool has_ring(const cache_case *spec, const ingot_plan *plan) {
+    return spec->window > 0 || expected_pack_end(spec, plan, 1) == 0; /* a single token is not packed at once */
+}
+
+/* x [to][dim] of one head -> what readers see of it in the original frame: packed and exact [to][stride]. */
+static void store_side(const stored_side *s, const float *x, int to, double *packed, double *exact, size_t stride) {
+    const ingot_codec *c = ingot_codec_get(s->f.codec), *f16 = ingot_codec_get(INGOT_CODEC_F16);
+    const int dim = s->f.dim, tokens = ingot_codec_tokens(&s->f);
+    float *y = calloc((size_t)(to + 64) * (size_t)dim, sizeof(float)), *block = malloc(sizeof(float) * (size_t)(tokens * dim)), mean[INGOT_MAX_HEAD_DIM] = {0}, back[INGOT_MAX_HEAD_DIM];
+    uint8_t row[INGOT_MAX_HEAD_DIM * 2], *bytes = malloc(c->block_bytes(&s->f));
+    for (int p = 0; p < to; p++) {
+        float *at = y + (ptrdiff_t)p * dim;
+        ingot_chain_forward(&s->chain, at, x + (ptrdiff_t)p * dim);
+        memcpy(back, at, sizeof(float) * (size_t)dim);
+        f16->encode(&s->f, back, 0, 0, 1, row);
+        f16->decode(&s->f, row, back);
+        if (s->ring) memcpy(at, back, sizeof(float) * (size_t)dim);
+        ingot_chain_inverse(&s->chain, back, back);
+        for (int i = 0; i < dim; i++) exact[(size_t)p * stride + (size_t)i] = (double)back[i];
     }
-    if (!exact) {
-        const int group = side->group < dim ? side->group : dim;
-        c->encode(a, dim, group, row);
-        c->decode(row, dim, group, a);
+    for (int i = 0; s->centred && to >= 64 && i < dim; i++) {
+        double sum = 0;
+        for (int p = 4; p < 64; p++) sum += (double)y[p * dim + i];
+        mean[i] = (float)(sum / 60);
     }
-    if (t->inverse) t->inverse(a, a, dim);
-    for (int i = 0; i < dim; i++) y[i] = (double)a[i];
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)to * dim; i++) y[i] -= mean[i % dim];
+    for (int base = 0; base < to; base += tokens) {
+        const int first = s->sinks > base ? s->sinks - base : 0;
+        if (first >= tokens || base + tokens > (to + 63) / 64 * 64) continue;
+        c->encode(&s->f, y + (ptrdiff_t)base * dim, dim, first, tokens - first, bytes);
+        c->decode(&s->f, bytes, block);
+        for (int i = 0; i < tokens && base + i < to; i++) {
+            for (int e = 0; e < dim; e++) back[e] = block[i * dim + e] + mean[e];
+            ingot_chain_inverse(&s->chain, back, back);
+            for (int e = 0; e < dim; e++) packed[(size_t)(base + i) * stride + (size_t)e] = (double)back[e];
+        }
+    }
+    free(y), free(block), free(bytes);
 }
 
 typedef struct oracle {
@@ -134,23 +196,19 @@ typedef struct oracle {
 
 static void oracle_store(oracle *o, const uint32_t *tags, int layer, int to) {
     const ingot_layer_shape *s = o->s;
-    float *x = malloc(sizeof(float) * (size_t)(s->n_kv_heads * (s->k_dim + s->v_dim)));
-    for (int e = 0; e < 2; e++) {
-        o->k[e] = malloc(sizeof(double) * (size_t)(to * s->n_kv_heads * s->k_dim));
-        o->v[e] = malloc(sizeof(double) * (size_t)(to * s->n_kv_heads * s->v_dim));
+    for (int side = 0; side < 2; side++) {
+        const int dim = side ? s->v_dim : s->k_dim, width = s->n_kv_heads * dim;
+        const stored_side st = stored_side_of(o->spec, &o->plan, layer, side, has_ring(o->spec, &o->plan));
+        double **store = side ? o->v : o->k;
+        float *x = malloc(sizeof(float) * (size_t)(to * width)), *one = malloc(sizeof(float) * (size_t)(to * dim));
+        for (int e = 0; e < 2; e++) store[e] = calloc((size_t)(to * width), sizeof(double));
+        for (int p = 0; p < to; p++) content(x + p * width, width, dim, tags[p], p, layer, 1 + side);
+        for (int h = 0; h < s->n_kv_heads; h++) {
+            for (int p = 0; p < to; p++) memcpy(one + p * dim, x + p * width + h * dim, sizeof(float) * (size_t)dim);
+            store_side(&st, one, to, store[0] + h * dim, store[1] + h * dim, (size_t)width);
+        }
+        free(x), free(one);
     }
-    for (int p = 0; p < to; p++) {
-        float *xv = x + s->n_kv_heads * s->k_dim;
-        content(x, s->n_kv_heads * s->k_dim, s->k_dim, tags[p], p, layer, 1);
-        content(xv, s->n_kv_heads * s->v_dim, s->v_dim, tags[p], p, layer, 2);
-        for (int h = 0; h < s->n_kv_heads; h++)
-            for (int e = 0; e < 2; e++) {
-                const size_t at = (size_t)(p * s->n_kv_heads + h);
-                stored(&o->plan.k, e, o->spec->window > 0, s->k_dim, x + h * s->k_dim, o->k[e] + at * (size_t)s->k_dim);
-                stored(&o->plan.v, e, o->spec->window > 0, s->v_dim, xv + h * s->v_dim, o->v[e] + at * (size_t)s->v_dim);
-            }
-    }
-    free(x);
 }
 
 static void oracle_row(const oracle *o, const float *q, int head, int t, int exact_from, float *out) {
@@ -158,7 +216,7 @@ static void oracle_row(const oracle *o, const float *q, int head, int t, int exa
     const int kv = head / (s->n_heads / s->n_kv_heads);
     const int lo = s->sliding_window && t - s->sliding_window + 1 > 0 ? t - s->sliding_window + 1 : 0;
     double score[FIX_TOKENS], top = -INFINITY, sum = 0, acc[INGOT_MAX_HEAD_DIM] = {0};
-    int exact_lo = t - o->spec->window + 1;
+    int exact_lo = expected_pack_end(o->spec, &o->plan, t + 1);
     if (exact_lo < exact_from) exact_lo = exact_from;
     for (int p = lo; p <= t; p++) {
         const bool e = p < o->spec->sinks || p >= exact_lo;
@@ -196,13 +254,12 @@ void fixture_expect(const fixture *f, int layer, int seq, int from, int to, int 
 }
 
 static bool same_row(const fixture *a, int seq_a, const fixture *b, int seq_b, int layer, bool value, int head, int p) {
-    uint8_t x[INGOT_MAX_HEAD_DIM * 2], y[INGOT_MAX_HEAD_DIM * 2];
-    int codec[2], group[2];
-    const int dim = value ? a->spec.layers[layer].v_dim : a->spec.layers[layer].k_dim;
-    const ingot_status sa = ingot_cache_get_row(a->cache, layer, seq_a, value, head, p, x, &codec[0], &group[0]);
-    const ingot_status sb = ingot_cache_get_row(b->cache, layer, seq_b, value, head, p, y, &codec[1], &group[1]);
+    static uint8_t x[INGOT_PAGE_TOKENS * (INGOT_MAX_HEAD_DIM * 2 + 4)], y[sizeof x];
+    ingot_kv_fmt f, g;
+    const ingot_status sa = ingot_cache_get_block(a->cache, layer, seq_a, value, head, p, x, &f);
+    const ingot_status sb = ingot_cache_get_block(b->cache, layer, seq_b, value, head, p, y, &g);
     if (sa || sb) return sa == sb; /* both have dropped it */
-    return codec[0] == codec[1] && group[0] == group[1] && !memcmp(x, y, ingot_codec_get(codec[0])->row_bytes(dim, group[0]));
+    return f.codec == g.codec && f.group == g.group && !memcmp(x, y, ingot_codec_get(f.codec)->block_bytes(&f));
 }
 
 bool same_rows(const fixture *a, int seq_a, const fixture *b, int seq_b, int n_tokens) {

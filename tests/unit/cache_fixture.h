@@ -44,7 +44,7 @@ void fixture_step_open(fixture *f, const int *seqs, const uint32_t *tags, int n)
 /* n tokens of one sequence and tag in one step. */
 void fixture_feed(fixture *f, int seq, uint32_t tag, int n);
 /* What the rows of positions [from, to) of a layer should be, [to - from][n_heads][v_dim]. Position p is exact for the query at
- * t when p < sinks or p >= max(t - window + 1, exact_from). */
+ * t when p < sinks, or p >= exact_from and p is not packed once t + 1 tokens are there. */
 void fixture_expect(const fixture *f, int layer, int seq, int from, int to, int exact_from, float *out);
 /* The same for content that is given, without a cache. */
 void cache_expect(const cache_case *spec, const uint32_t *tags, int layer, int from, int to, int exact_from, float *out);
