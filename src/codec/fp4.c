@@ -77,11 +77,13 @@ static void decode_nv(const ingot_kv_fmt *f, const void *row, float *x) {
 }
 
 const ingot_codec ingot_codec_mxfp4 = {
-    .name = "mxfp4", .description = "4-bit floats (E2M1), one power of two per 32 channels of a token (OCP MX)", .sides = INGOT_BOTH_SIDES, .options = "",
+    .name = "mxfp4", .source = "arXiv 2310.10537",
+    .description = "4-bit floats (E2M1), one power of two per 32 channels of a token (OCP MX)", .sides = INGOT_BOTH_SIDES, .options = "",
     .needs = INGOT_CAL_NONE, .block_bytes = block_bytes_mx, .encode = encode_mx, .decode = decode_mx, .check = ingot_codec_check_dim, .shape = shape_mx,
 };
 
 const ingot_codec ingot_codec_nvfp4 = {
-    .name = "nvfp4", .description = "4-bit floats (E2M1), one 8-bit float per 16 channels of a token", .sides = INGOT_BOTH_SIDES, .options = "",
+    .name = "nvfp4", .source = "NVIDIA",
+    .description = "4-bit floats (E2M1), one 8-bit float per 16 channels of a token", .sides = INGOT_BOTH_SIDES, .options = "",
     .needs = INGOT_CAL_NONE, .block_bytes = block_bytes_nv, .encode = encode_nv, .decode = decode_nv, .check = ingot_codec_check_dim, .shape = shape_nv,
 };

@@ -33,6 +33,7 @@ static void decode(const ingot_kv_fmt *f, const void *row, float *x) {
 }
 
 const ingot_codec ingot_codec_fp8 = {
-    .name = "fp8", .description = "8-bit floats (E4M3), one scale per token", .sides = INGOT_BOTH_SIDES, .options = "", .needs = INGOT_CAL_NONE,
+    .name = "fp8", .source = "arXiv 2209.05433",
+    .description = "8-bit floats (E4M3), one scale per token", .sides = INGOT_BOTH_SIDES, .options = "", .needs = INGOT_CAL_NONE,
     .block_bytes = block_bytes, .encode = encode, .decode = decode, .check = ingot_codec_check_dim, .shape = shape,
 };

@@ -85,7 +85,8 @@ static void decode(const ingot_kv_fmt *f, const void *row, type t, float *x) {
     }                                                                                                                                            \
     static void decode_##name_(const ingot_kv_fmt *f, const void *row, float *x) { decode(f, row, (type){bits, has_min}, x); }                    \
     const ingot_codec ingot_codec_##name_ = {                                                                                                     \
-        .name = #name_, .description = what " per 32 channels of a token (ggml's blocks)", .sides = INGOT_BOTH_SIDES, .options = "",               \
+        .name = #name_, .source = "ggml (llama.cpp)",                                                                                                    \
+        .description = what " per 32 channels of a token (ggml's blocks)", .sides = INGOT_BOTH_SIDES, .options = "",                                     \
         .needs = INGOT_CAL_NONE, .block_bytes = block_bytes_##name_, .encode = encode_##name_, .decode = decode_##name_,                           \
         .check = ingot_codec_check_dim, .shape = shape_##name_,                                                                                         \
     };

@@ -66,6 +66,7 @@ static void decode(const ingot_kv_fmt *f, const void *row, float *x) {
 }
 
 const ingot_codec ingot_codec_iq4_nl = {
-    .name = "iq4_nl", .description = "4-bit codes of uneven levels, one step per 32 channels of a token (ggml's blocks)", .sides = INGOT_BOTH_SIDES,
+    .name = "iq4_nl", .source = "ggml (llama.cpp)",
+    .description = "4-bit codes of uneven levels, one step per 32 channels of a token (ggml's blocks)", .sides = INGOT_BOTH_SIDES,
     .options = "", .needs = INGOT_CAL_NONE, .block_bytes = block_bytes, .encode = encode, .decode = decode, .check = ingot_codec_check_dim, .shape = shape,
 };

@@ -123,7 +123,8 @@ static const char *check(const ingot_kv_fmt *f) {
 static const int groups[] = {32, 64, 0};
 
 const ingot_codec ingot_codec_polarpair = {
-    .name = "polarpair", .description = "4-bit radius and 4-bit angle of each RoPE pair, affine over a group of tokens (PolarQuant on pairs)",
+    .name = "polarpair", .source = "arXiv 2502.00527",
+    .description = "4-bit radius and 4-bit angle of each RoPE pair, affine over a group of tokens (PolarQuant on pairs)",
     .sides = 1u << INGOT_SIDE_K, .default_group = 64, .groups = groups, .group_is_tokens = true, .options = "group=32|64", .needs = INGOT_CAL_NONE,
     .tokens = tokens, .block_bytes = block_bytes, .encode = encode, .decode = decode, .check = check,
     .query_bytes = query_bytes, .prepare = prepare, .score = score,

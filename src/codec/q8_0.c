@@ -47,6 +47,7 @@ static void decode(const ingot_kv_fmt *f, const void *row, float *x) {
 }
 
 const ingot_codec ingot_codec_q8_0 = {
-    .name = "q8_0", .description = "8-bit codes, one step per 32 channels of a token (ggml's blocks)", .sides = INGOT_BOTH_SIDES, .options = "",
+    .name = "q8_0", .source = "ggml (llama.cpp)",
+    .description = "8-bit codes, one step per 32 channels of a token (ggml's blocks)", .sides = INGOT_BOTH_SIDES, .options = "",
     .needs = INGOT_CAL_NONE, .block_bytes = block_bytes, .encode = encode, .decode = decode, .check = ingot_codec_check_dim, .shape = shape,
 };

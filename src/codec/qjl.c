@@ -172,7 +172,8 @@ static const char *check(const ingot_kv_fmt *f) {
 static const int groups[] = {INGOT_QJL_TOKENS, 0};
 
 const ingot_codec ingot_codec_qjl = {
-    .name = "qjl", .description = "signs of a random projection, outlier channels of 32 tokens apart (QJL)",
+    .name = "qjl", .source = "arXiv 2406.03482",
+    .description = "signs of a random projection, outlier channels of 32 tokens apart (QJL)",
     .sides = 1u << INGOT_SIDE_K, .default_group = INGOT_QJL_TOKENS, .groups = groups, .group_is_tokens = true,
     .variant_key = "sketch", .variants = variants, .options = "sketch=2|4", .needs = INGOT_CAL_NONE,
     .tokens = tokens, .block_bytes = block_bytes, .encode = encode, .decode = decode, .check = check,

@@ -44,7 +44,7 @@ static void shape(const ingot_kv_fmt *f, ingot_code_shape *out) {
         .name = #id, .description = text, .sides = INGOT_BOTH_SIDES, .needs = INGOT_CAL_NONE, INGOT_TQ_VARIANTS, __VA_ARGS__, \
         .block_bytes = block_bytes, .encode = encode, .decode = decode, .check = ingot_codec_check_dim, .shape = shape,    \
     }
-#define TQ_MSE(id, bits) TQ(id, "TurboQuant: " bits " codes of the Lloyd-Max quantiser, one scale per token", INGOT_TQ_DEFAULT_RULES)
+#define TQ_MSE(id, bits) TQ(id, "TurboQuant: " bits " codes of the Lloyd-Max quantiser, one scale per token", .source = "arXiv 2504.19874", INGOT_TQ_DEFAULT_RULES)
 
 TQ_MSE(tq1, "1-bit");
 TQ_MSE(tq2, "2-bit");

@@ -52,7 +52,7 @@ static void parts(const ingot_kv_fmt *f, ingot_code_shape part[2], int channels[
 
 #define TQ_SPLIT(id, name_, low, high)                                                                                         \
     const ingot_codec ingot_codec_##id = {                                                                                     \
-        .name = name_, .description = "TurboQuant: " high "-bit codes for the first quarter of the channels, " low "-bit codes for the others", \
+        .name = name_, .source = "arXiv 2504.19874", .description = "TurboQuant: " high "-bit codes for the first quarter of the channels, " low "-bit codes for the others", \
         .sides = INGOT_BOTH_SIDES, .needs = INGOT_CAL_NONE, INGOT_TQ_VARIANTS, INGOT_TQ_DEFAULT_RULES,                         \
         .block_bytes = block_bytes, .encode = encode, .decode = decode, .parts = parts, .check = ingot_codec_check_dim,                        \
     }

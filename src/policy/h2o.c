@@ -4,5 +4,5 @@
 #include <limits.h>
 
 const ingot_policy ingot_policy_h2o = {
-    .name = "h2o", .description = "tokens that received the most attention so far stay (heavy hitters, in the manner of H2O)", INGOT_EVICTING,
+    .name = "h2o", .source = "arXiv 2306.14048", .description = "tokens that received the most attention so far stay (heavy hitters, in the manner of H2O)", INGOT_EVICTING,
     .needs = INGOT_CAL_NONE, .observers = INT_MAX, .decay = 1.0f};

@@ -10,4 +10,4 @@ static float score(const float *k, int dim, const float *cal) {
 }
 
 const ingot_policy ingot_policy_knorm = {
-    .name = "knorm", .description = "keys of small norm stay", INGOT_EVICTING, .needs = INGOT_CAL_NONE, .score = score};
+    .name = "knorm", .source = "arXiv 2406.11430", .description = "keys of small norm stay", INGOT_EVICTING, .needs = INGOT_CAL_NONE, .score = score};

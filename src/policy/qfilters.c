@@ -10,5 +10,5 @@ static float score(const float *k, int dim, const float *cal) {
 }
 
 const ingot_policy ingot_policy_qfilters = {
-    .name = "qfilters", .description = "keys along the calibrated direction of the queries stay (Q-Filters)", INGOT_EVICTING,
+    .name = "qfilters", .source = "arXiv 2503.02812", .description = "keys along the calibrated direction of the queries stay (Q-Filters)", INGOT_EVICTING,
     .needs = INGOT_CAL_FILTER, .score = score};

@@ -4,5 +4,5 @@
 #include "policy_options.h"
 
 const ingot_policy ingot_policy_snapkv = {
-    .name = "snapkv", .description = "tokens that the newest queries attend to stay (in the manner of SnapKV)", INGOT_EVICTING,
+    .name = "snapkv", .source = "arXiv 2404.14469", .description = "tokens that the newest queries attend to stay (in the manner of SnapKV)", INGOT_EVICTING,
     .needs = INGOT_CAL_NONE, .observers = 160, .decay = 31.0f / 32.0f};

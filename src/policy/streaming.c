@@ -3,4 +3,4 @@
 #include "policy_options.h"
 
 const ingot_policy ingot_policy_streaming = {
-    .name = "streaming", .description = "the newest tokens stay (StreamingLLM: use it with sinks)", INGOT_EVICTING, .needs = INGOT_CAL_NONE};
+    .name = "streaming", .source = "arXiv 2309.17453", .description = "the newest tokens stay (StreamingLLM: use it with sinks)", INGOT_EVICTING, .needs = INGOT_CAL_NONE};
