@@ -202,9 +202,11 @@ static float shape_scale(ingot_scale_kind kind, const uint8_t *p) {
 static float shape_element(const ingot_code_shape *h, int dim, const uint8_t *b, int t, int c) {
     const int g = c / h->group, at = c - g * h->group, left = dim - g * h->group, n = left < h->group ? left : h->group;
     const uint8_t *codes = b + h->code_at + (h->token_stride ? t * h->token_stride : g * h->code_stride);
+    const int fifths = h->order == INGOT_ORDER_HALVES && h->bits == 5 ? n / 8 : 0; /* bytes */
     int code;
-    if (h->order == INGOT_ORDER_HALVES) code = codes[at % (n / 2)] >> (at >= n / 2 ? 4 : 0) & 15;
+    if (h->order == INGOT_ORDER_HALVES) code = codes[fifths + at % (n / 2)] >> (at >= n / 2 ? 4 : 0) & 15;
     else code = codec_bits_at(codes, h->bits, h->token_stride ? c : at);
+    if (fifths) code |= codec_bits_at(codes, 1, at) << 4;
     volatile float x = h->level[code] * shape_scale(h->scale_kind, b + h->scale_at + g * h->scale_stride);
     if (h->has_offset) x = x + half_at(b + h->offset_at + g * h->offset_stride);
     return x;
@@ -217,7 +219,7 @@ static void shape_agrees(subject *s) {
     s->c->shape(&s->f, &h);
     CHECK(h.bits >= 1 && h.bits <= 8 && h.level && h.group >= 1);
     CHECK((h.token_stride != 0) == (s->tokens > 1) && h.token_stride >= 0);
-    if (h.order == INGOT_ORDER_HALVES) CHECK(h.bits == 4 && h.group == 32);
+    if (h.order == INGOT_ORDER_HALVES) CHECK((h.bits == 4 || h.bits == 5) && h.group == 32);
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < s->cells && round; i++) s->x[i] = hostile(13, (int)i / s->f.dim, (int)i % s->f.dim, s->r);
         encode_all(s, s->block);
@@ -230,6 +232,48 @@ static void shape_agrees(subject *s) {
 }
 
 TEST("codec conformance/what a shape describes is what decode gives") { each_format(shape_agrees); }
+
+/* <q, x> = <prepared q, w>: n elements of the wide frame. */
+static void wide_scores_agree(subject *s, const float *w, int n) {
+    float q[INGOT_MAX_HEAD_DIM];
+    float *prepared = aligned_alloc(64, (s->c->query_bytes(&s->f) + 63) / 64 * 64);
+    double narrow = 0, wide = 0, q2 = 0, x2 = 0;
+    for (int i = 0; i < s->f.dim; i++) {
+        q[i] = (float)ingot_rng_normal(s->r);
+        narrow += (double)q[i] * (double)s->y[i], q2 += (double)q[i] * (double)q[i], x2 += (double)s->y[i] * (double)s->y[i];
+    }
+    CHECK_INT(s->c->query_bytes(&s->f), (size_t)n * sizeof *prepared);
+    s->c->prepare(&s->f, q, prepared);
+    for (int i = 0; i < n; i++) wide += (double)prepared[i] * (double)w[i];
+    CHECK_NEAR(wide, narrow, 4e-6 * sqrt(q2 * x2));
+    free(prepared);
+}
+
+/* Two parts of a row, in the frame of the vector or in a wider one from which `narrow` leads back. */
+static void parts_agree(subject *s) {
+    ingot_code_shape part[2];
+    int channels[2], n = 0;
+    float w[2 * INGOT_MAX_HEAD_DIM], narrowed[INGOT_MAX_HEAD_DIM];
+    CHECK(!s->c->narrow || s->c->parts);
+    if (!s->c->parts) return;
+    memset(part, 0xff, sizeof part);
+    s->c->parts(&s->f, part, channels);
+    encode_all(s, s->block);
+    s->c->decode(&s->f, s->block, s->y);
+    if (!CHECK(s->tokens == 1 && channels[0] > 0 && channels[1] > 0 && channels[0] + channels[1] <= (s->c->narrow ? 2 : 1) * s->f.dim)) return;
+    for (int p = 0; p < 2; p++)
+        for (int c = 0; c < channels[p]; c++) w[n++] = shape_element(&part[p], channels[p], s->block, 0, c);
+    if (s->c->narrow) {
+        s->c->narrow(&s->f, w, narrowed);
+        CHECK_NMSE(narrowed, s->y, (size_t)s->f.dim, 1e-11);
+        if (s->f.side == INGOT_SIDE_K) wide_scores_agree(s, w, n);
+    } else {
+        CHECK_INT(n, s->f.dim);
+        CHECK_MEM(s->y, w, (size_t)s->f.dim * sizeof *w);
+    }
+}
+
+TEST("codec conformance/what two parts describe is what decode gives") { each_format(parts_agree); }
 
 /* --- score --- */
 
