@@ -73,6 +73,7 @@ void ingot_cache_step_cancel(ingot_cache *cache);
  * (2 bytes an element, sliding windows honoured); `elements`: K and V elements held. */
 typedef struct ingot_cache_memory {
     size_t resident_bytes, capacity_bytes, f16_bytes;
+    size_t exact_bytes; /* of resident_bytes: exact windows, sinks, and what waits to be packed, in whole pages */
     uint64_t elements;
     int n_tokens; /* over all sequences, shared ones counted once per sequence */
 } ingot_cache_memory;

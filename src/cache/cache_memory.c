@@ -5,9 +5,14 @@ static size_t exact_pages_used(const ingot_cache *c, const cache_seq *s) {
     return (size_t)(min_int(c->ring_pages, div_up(s->n_tokens, PAGE)) + div_up(min_int(c->n_sinks, s->n_tokens), PAGE));
 }
 
-static size_t resident_bytes(const ingot_cache *c) {
-    size_t bytes = c->table_bytes, exact_pages = 0, n_open = 0;
+static size_t packed_bytes(const ingot_cache *c) {
+    size_t bytes = 0;
     for (int g = 0; g < c->n_groups; g++) bytes += (size_t)(c->groups[g].n_pages - c->groups[g].n_free) * c->groups[g].page_bytes;
+    return bytes;
+}
+
+static size_t exact_bytes(const ingot_cache *c) {
+    size_t bytes = 0, exact_pages = 0, n_open = 0;
     for (int i = 0; i < c->max_seqs; i++) n_open += c->seqs[i].open;
     for (int i = 0; i < c->max_seqs; i++)
         if (c->seqs[i].open && (c->ring_pages || c->n_sinks)) exact_pages += exact_pages_used(c, &c->seqs[i]);
@@ -39,7 +44,7 @@ static double tokens_held(const ingot_cache *c, int g, int seq) {
 
 void ingot_cache_memory_get(const ingot_cache *c, ingot_cache_memory *out) {
     double elements = 0;
-    *out = (ingot_cache_memory){.resident_bytes = resident_bytes(c), .capacity_bytes = c->kv_bytes + c->table_bytes};
+    *out = (ingot_cache_memory){.resident_bytes = c->table_bytes + packed_bytes(c) + exact_bytes(c), .exact_bytes = exact_bytes(c), .capacity_bytes = c->kv_bytes + c->table_bytes};
     for (int i = 0; i < c->max_seqs; i++)
         if (c->seqs[i].open) out->n_tokens += c->seqs[i].n_tokens;
     for (int g = 0; g < c->n_groups; g++) {

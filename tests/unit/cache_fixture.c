@@ -1,8 +1,10 @@
 #include "cache_fixture.h"
+#include "base/alloc.h"
 #include "base/rng.h"
 #include "codec/codec.h"
 #include "transform/chain.h"
 #include <stdlib.h>
+#include <unistd.h>
 
 int targets(target out[8]) {
     const ingot_isa before = ingot_cpu_get()->isa;
@@ -46,7 +48,7 @@ bool fixture_open(fixture *f, const cache_case *spec, const target *t, int n_thr
     if (!f->spec.max_seqs) f->spec.max_seqs = FIX_SEQS;
     if (!f->spec.max_batch) f->spec.max_batch = 256;
     const ingot_cache_config config = {.layers = f->spec.layers, .n_layers = f->spec.n_layers, .plan = plan_of(spec),
-        .max_tokens = f->spec.max_tokens, .max_seqs = f->spec.max_seqs, .max_batch = f->spec.max_batch};
+        .max_tokens = f->spec.max_tokens, .max_seqs = f->spec.max_seqs, .max_batch = f->spec.max_batch, .calibration = spec->calibration};
     if (!CHECK_OK(ingot_cache_create(&f->cache, f->device, &config))) return false;
     for (int l = 0; l < f->spec.n_layers; l++) f->out[l] = calloc((size_t)f->spec.max_batch * out_width(spec, l), sizeof(float));
     return true;
@@ -110,24 +112,43 @@ typedef struct stored_side {
     ingot_transform_chain chain;
     bool centred, ring;
     int sinks;
+    void *memory; /* of params */
+    ingot_codec_params params;
 } stored_side;
 
-static stored_side stored_side_of(const cache_case *spec, const ingot_plan *plan, int layer, int side, bool ring) {
+static const float *calibrated(const cache_case *spec, int kind, int bits, int group, int side, int layer, int head) {
+    size_t n;
+    return kind == INGOT_CAL_NONE || !spec->calibration ? NULL : ingot_calibration_get(spec->calibration, kind, bits, group, side, layer, head, &n);
+}
+
+/* `out` must stay where it is. */
+static void stored_side_make(stored_side *out, const cache_case *spec, const ingot_plan *plan, int layer, int side, int head, bool ring) {
     const ingot_layer_shape *s = &spec->layers[layer];
     const ingot_side_plan *p = ingot_plan_side(plan, layer, side);
     const ingot_codec *c = ingot_codec_get(p->codec);
     const int dim = side ? s->v_dim : s->k_dim;
-    stored_side out = {.f = {.codec = p->codec, .group = p->group < dim || (c->group_is_tokens && !side) ? p->group : dim, .dim = dim, .variant = p->variant,
+    *out = (stored_side){.f = {.codec = p->codec, .group = p->group < dim || (c->group_is_tokens && !side) ? p->group : dim, .dim = dim, .variant = p->variant,
                              .side = (ingot_kv_side)side, .adjacent_pairs = s->adjacent_pairs},
                        .chain = {.dim = dim}, .ring = ring, .sinks = spec->sinks};
     for (int stage = 0; stage < INGOT_N_STAGES; stage++)
         for (int i = 0; i < INGOT_N_TRANSFORMS; i++) {
             const ingot_transform *t = ingot_transform_get(i);
             if (!(p->transforms >> i & 1u) || (int)t->stage != stage) continue;
-            out.centred |= t->running_mean;
-            if (t->forward) out.chain.step[out.chain.n++] = t;
+            out->centred |= t->running_mean;
+            if (!t->forward) continue;
+            out->chain.cal[out->chain.n] = calibrated(spec, t->needs, 0, 0, side, layer, head);
+            out->chain.step[out->chain.n++] = t;
         }
-    return out;
+    if (c->needs == INGOT_CAL_NONE) return;
+    out->memory = ingot_alloc(ingot_codec_params_bytes(&out->f), INGOT_MEM_OTHER);
+    CHECK(!ingot_codec_params_fill(&out->f, calibrated(spec, c->needs, c->code_bits, out->f.group, side, layer, head), out->memory, &out->params));
+    out->f.params = &out->params;
+}
+
+static bool is_centred(const ingot_side_plan *p) {
+    for (int i = 0; i < INGOT_N_TRANSFORMS; i++)
+        if ((p->transforms >> i & 1u) && ingot_transform_get(i)->running_mean) return true;
+    return false;
 }
 
 static int tokens_of(const ingot_side_plan *p, int side, int dim) {
@@ -142,7 +163,7 @@ static int expected_pack_end(const cache_case *spec, const ingot_plan *plan, int
         for (int side = 0; side < 2; side++) {
             const int t = tokens_of(ingot_plan_side(plan, l, side), side, side ? spec->layers[l].v_dim : spec->layers[l].k_dim);
             if (t > tokens) tokens = t;
-            if (stored_side_of(spec, plan, l, side, false).centred) hold = 64;
+            if (is_centred(ingot_plan_side(plan, l, side))) hold = 64;
         }
     return n < hold || n <= spec->window ? 0 : (n - spec->window) / tokens * tokens;
 }
@@ -198,14 +219,16 @@ static void oracle_store(oracle *o, const uint32_t *tags, int layer, int to) {
     const ingot_layer_shape *s = o->s;
     for (int side = 0; side < 2; side++) {
         const int dim = side ? s->v_dim : s->k_dim, width = s->n_kv_heads * dim;
-        const stored_side st = stored_side_of(o->spec, &o->plan, layer, side, has_ring(o->spec, &o->plan));
         double **store = side ? o->v : o->k;
         float *x = malloc(sizeof(float) * (size_t)(to * width)), *one = malloc(sizeof(float) * (size_t)(to * dim));
         for (int e = 0; e < 2; e++) store[e] = calloc((size_t)(to * width), sizeof(double));
         for (int p = 0; p < to; p++) content(x + p * width, width, dim, tags[p], p, layer, 1 + side);
         for (int h = 0; h < s->n_kv_heads; h++) {
             for (int p = 0; p < to; p++) memcpy(one + p * dim, x + p * width + h * dim, sizeof(float) * (size_t)dim);
+            stored_side st;
+            stored_side_make(&st, o->spec, &o->plan, layer, side, h, has_ring(o->spec, &o->plan));
             store_side(&st, one, to, store[0] + h * dim, store[1] + h * dim, (size_t)width);
+            ingot_dealloc(st.memory);
         }
         free(x), free(one);
     }
@@ -268,4 +291,49 @@ bool same_rows(const fixture *a, int seq_a, const fixture *b, int seq_b, int n_t
             for (int p = 0; p < n_tokens; p++)
                 if (!same_row(a, seq_a, b, seq_b, l, false, h, p) || !same_row(a, seq_a, b, seq_b, l, true, h, p)) return false;
     return true;
+}
+
+static void fill(float *x, size_t n, ingot_rng *r, int kind, int dim) {
+    for (size_t i = 0; i < n; i++) x[i] = kind == INGOT_CAL_SMOOTH ? 0.5f + (float)ingot_rng_uniform(r) : (float)ingot_rng_normal(r);
+    for (int i = 0; kind == INGOT_CAL_OUTLIERS && i < dim; i++) x[i] = (float)((i * 7 + 3) % dim); /* dim has no factor 7 */
+    if (kind != INGOT_CAL_WHITEN) return;
+    memset(x, 0, n * sizeof *x);
+    for (int i = 0; i < dim; i++) {
+        const int to = (i * 11 + 1) % dim;
+        x[i * dim + to] = 0.75f + (float)(i % 3) / 4;
+        x[dim * dim + i * dim + to] = 1 / x[i * dim + to];
+    }
+}
+
+static bool add_arrays(ingot_calibration_writer *w, int side, int layer, int head, int dim) {
+    static const struct { int kind, bits, group; } rows[] = {{INGOT_CAL_MEAN, 0, 0}, {INGOT_CAL_SMOOTH, 0, 0}, {INGOT_CAL_OUTLIERS, 0, 0}, {INGOT_CAL_WHITEN, 0, 0},
+        {INGOT_CAL_FILTER, 0, 0}, {INGOT_CAL_CODEBOOK, 8, 4}, {INGOT_CAL_CODEBOOK, 10, 4}, {INGOT_CAL_CODEBOOK, 12, 4}};
+    float *x = malloc(sizeof(float) * (size_t)(2 * dim * dim + (4 << 12)));
+    bool ok = true;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ingot_rng r = {(uint64_t)(side * 1000 + layer * 100 + head * 10) + i};
+        if (side && (rows[i].kind == INGOT_CAL_SMOOTH || rows[i].kind == INGOT_CAL_FILTER || rows[i].kind == INGOT_CAL_MEAN)) continue;
+        const size_t n = rows[i].bits ? (size_t)rows[i].group << rows[i].bits : rows[i].kind == INGOT_CAL_WHITEN ? 2 * (size_t)(dim * dim) : (size_t)dim;
+        fill(x, n, &r, rows[i].kind, dim);
+        ok = ok && CHECK_OK(ingot_calibration_writer_add(w, rows[i].kind, rows[i].bits, rows[i].group, side, layer, head, x, n));
+    }
+    free(x);
+    return ok;
+}
+
+ingot_calibration *made_up_calibration(const ingot_layer_shape *layers, int n_layers) {
+    static const uint8_t fingerprint[16] = {1};
+    char path[] = "/tmp/ingot-cal-XXXXXX";
+    ingot_calibration_writer *w;
+    ingot_calibration *c = NULL;
+    const int fd = mkstemp(path);
+    if (!CHECK(fd >= 0)) return NULL;
+    close(fd);
+    bool ok = CHECK_OK(ingot_calibration_writer_create(&w, fingerprint, "made up"));
+    for (int l = 0; ok && l < n_layers; l++)
+        for (int h = 0; ok && h < layers[l].n_kv_heads; h++) ok = add_arrays(w, 0, l, h, layers[l].k_dim) && add_arrays(w, 1, l, h, layers[l].v_dim);
+    if (ok && CHECK_OK(ingot_calibration_writer_save(w, path))) CHECK_OK(ingot_calibration_open(&c, path));
+    ingot_calibration_writer_destroy(w);
+    unlink(path);
+    return c;
 }

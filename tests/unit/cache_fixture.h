@@ -15,6 +15,7 @@ typedef struct cache_case {
     const char *kv;
     int window, sinks;
     int max_tokens, max_seqs, max_batch; /* 0: FIX_TOKENS, FIX_SEQS, 256 */
+    const ingot_calibration *calibration;
 } cache_case;
 
 /* A device that the tests run on: "ref", and "cpu" at every level of this machine. */
@@ -51,5 +52,7 @@ void cache_expect(const cache_case *spec, const uint32_t *tags, int layer, int f
 size_t out_width(const cache_case *spec, int layer);
 /* Whether two sequences, perhaps of two caches, hold the same canonical rows in all layers, heads and sides. */
 bool same_rows(const fixture *a, int seq_a, const fixture *b, int seq_b, int n_tokens);
+/* A calibration with every kind of array for layers of these shapes: made-up numbers that are valid. NULL and a failed check when it cannot be made. */
+ingot_calibration *made_up_calibration(const ingot_layer_shape *layers, int n_layers);
 ingot_layer_shape shape_of(int n_heads, int n_kv_heads, int k_dim, int v_dim, int sliding);
 #endif

@@ -19,7 +19,10 @@ TEST("method/every spelling comes back the same") {
         {"int4 layers=0-1,28-29=q8_0", "int4 layers=0-1,28-29=q8_0"}, {"int4 layers=0=q8_0 layers=1=q8_0", "int4 layers=0-1=q8_0"},
         {"int4 layers=5=q8_0/int4,group=64", "int4 layers=5=q8_0/int4,group=64"}, {"int4 layers=5=q8_0/q8_0", "int4 layers=5=q8_0"},
         {"int4 layers=0-9=q8_0 layers=3-4=f16", "int4 layers=0-2,5-9=q8_0 layers=3-4=f16"}, {"int4 layers=0-9=q8_0 layers=3-4=int4", "int4 layers=0-2,5-9=q8_0"},
-        {"int4 layers=4-5=int4", "int4"}, {"int4 layers=7=f16 layers=2=q8_0", "int4 layers=2=q8_0 layers=7=f16"}, {"int4 layers=1023=f16", "int4 layers=1023=f16"}};
+        {"int4 layers=4-5=int4", "int4"}, {"qjl,group=64", "qjl,group=64"}, {"k=qjl v=kivi2 window=128", "qjl"}, {"kivi2", "kivi2"}, {"kivi2 window=0", "kivi2 window=0"}, {"k=kivi2 v=kivi2", "kivi2 window=0"},
+        {"turboquant4,none", "turboquant4,none"}, {"turboquant4,haar", "turboquant4,haar"}, {"k=turboquant4,mean,whiten v=turboquant4", "wush4"},
+        {"turboquant4,scale=paper", "turboquant4,scale=paper"}, {"k=turboquant4,scale=unbiased v=turboquant4,scale=ls", "turboquant4"}, {"wush4,none,whiten", "turboquant4,whiten"},
+        {"int4 layers=7=f16 layers=2=q8_0", "int4 layers=2=q8_0 layers=7=f16"}, {"int4 layers=1023=f16", "int4 layers=1023=f16"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ingot_plan p, again;
         char text[INGOT_PLAN_TEXT_BYTES];
@@ -62,7 +65,7 @@ TEST("method/every group and variant is read on the sides that have it") {
         for (int side = 0; side < 2; side++) {
             const ingot_method *method = ingot_method_get(m);
             const ingot_codec *c = ingot_codec_get(side ? method->v.codec : method->k.codec);
-            for (int i = 0; c->groups && c->groups[i]; i++) {
+            for (int i = 0; c->groups && c->groups[1] && c->groups[i]; i++) {
                 char in[128];
                 ingot_plan p;
                 snprintf(in, sizeof in, "%s=%s,group=%d", side ? "v" : "k", method->name, c->groups[i]);
@@ -88,7 +91,7 @@ static void random_side(ingot_rng *r, bool value, char *buf, size_t cap) {
     const ingot_method *m = ingot_method_get((int)(ingot_rng_next(r) % (unsigned)n_methods));
     const ingot_codec *c = ingot_codec_get(value ? m->v.codec : m->k.codec);
     size_t n = (size_t)snprintf(buf, cap, "%s", m->name);
-    if (c->groups && ingot_rng_next(r) % 2) {
+    if (c->groups && c->groups[1] && ingot_rng_next(r) % 2) {
         int count = 0;
         while (c->groups[count]) count++;
         n += (size_t)snprintf(buf + n, cap - n, ",group=%d", c->groups[ingot_rng_next(r) % (unsigned)count]);
@@ -232,7 +235,7 @@ TEST("method/bad spellings are named, with what is valid") {
         {"q8_0,group=32", "q8_0", "no option"}, {"int4,dct", "\"dct\"", "hadamard"}, {"int4,", "\"\"", "hadamard"},
         {"int4,group=32,group=64", "twice", "group=64"}, {"int4,none,none", "twice", "none"}, {"int4,haar,haar", "twice", "haar"},
         {"int4,haar,hadamard", "haar and hadamard", "exclude"}, {"int4,center,mean", "center and mean", "exclude"}, {"q8_0,dct", "\"dct\"", "none, hadamard"},
-        {"v=int4,center", "center", "keys only"}, {"int4,scale=paper", "\"scale=paper\"", "group="},
+        {"k=qjl,group=32", "qjl", "no option"}, {"qjl,group=16", "group=16", "group=32|64|128"}, {"v=int4,center", "center", "keys only"}, {"int4,scale=paper", "\"scale=paper\"", "group="},
         {"int4 int4", "\"int4\"", "layers="}, {"int4  window=1", "\"\"", "sinks="}, {"int4 window=x", "window=x", "65536"},
         {"int4 window=65537", "window=65537", "65536"}, {"int4 sinks=4097", "sinks=4097", "4096"}, {"int4 sinks=-1", "sinks=-1", "4096"},
         {"int4 policy=lru", "\"lru\"", "full"}, {"int4 policy=full,budget=5", "\"budget=5\"", "has none"}, {"int4 policy=", "\"\"", "full"}, {"k=int9", "\"int9\"", "q8_0"},
@@ -247,6 +250,52 @@ TEST("method/bad spellings are named, with what is valid") {
         CHECK_HAS(ingot_last_error(), rows[i].part);
         CHECK_HAS(ingot_last_error(), rows[i].valid);
     }
+}
+
+TEST("method/policies and their budgets come back the same") {
+    static const struct { const char *in, *out; int budget, permill, recent; } rows[] = {
+        {"int4 policy=knorm,budget=64", "int4 policy=knorm,budget=64", 64, 0, -1}, {"int4 policy=knorm,recent=0,budget=64", "int4 policy=knorm,budget=64,recent=0", 64, 0, 0},
+        {"int4 policy=h2o,budget=25%", "int4 policy=h2o,budget=25%", 0, 250, -1}, {"int4 policy=h2o,budget=12.5%,recent=7", "int4 policy=h2o,budget=12.5%,recent=7", 0, 125, 7},
+        {"int4 policy=h2o,budget=1%", "int4 policy=h2o,budget=1%", 0, 10, -1}, {"int4 policy=h2o,budget=99.0%", "int4 policy=h2o,budget=99%", 0, 990, -1},
+        {"int4 window=10 sinks=4 policy=streaming,budget=15", "int4 window=10 sinks=4 policy=streaming,budget=15", 15, 0, -1},
+        {"int4 policy=knorm,budget=64 policy=full", "int4", 0, 0, 0}, {"f16 policy=streaming,budget=1", "f16 policy=streaming,budget=1", 1, 0, -1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ingot_plan p, again;
+        char text[INGOT_PLAN_TEXT_BYTES];
+        test_case("%s", rows[i].in);
+        if (!CHECK_OK(parse(&p, rows[i].in))) continue;
+        CHECK_INT(p.policy.budget, rows[i].budget);
+        CHECK_INT(p.policy.permill, rows[i].permill);
+        CHECK_INT(p.policy.recent, rows[i].recent);
+        CHECK_STR(ingot_plan_print(&p, text, sizeof text), rows[i].out);
+        CHECK_OK(parse(&again, text));
+        CHECK_MEM(&again, &p, sizeof p);
+    }
+}
+
+TEST("method/budgets that cannot be are refused with the numbers") {
+    static const struct { const char *kv, *part, *valid; } rows[] = {
+        {"int4 policy=knorm", "knorm", "budget=N"}, {"int4 policy=knorm,recent=4", "knorm", "budget=N"}, {"int4 policy=knorm,budget=0", "budget=0", "tokens"},
+        {"int4 policy=knorm,budget=", "budget=", "tokens"}, {"int4 policy=knorm,budget=-3", "budget=-3", "tokens"}, {"int4 policy=knorm,budget=999999999", "budget=999999999", "268435456"},
+        {"int4 policy=knorm,budget=0.9%", "budget=0.9%", "1% to 99%"}, {"int4 policy=knorm,budget=99.1%", "budget=99.1%", "1% to 99%"}, {"int4 policy=knorm,budget=100%", "budget=100%", "99%"},
+        {"int4 policy=knorm,budget=12.55%", "12.55%", "one decimal"}, {"int4 policy=knorm,budget=12.%", "12.%", "one decimal"}, {"int4 policy=knorm,budget=%", "budget=%", "1%"},
+        {"int4 policy=knorm,budget=5%%", "5%%", "1%"}, {"int4 policy=knorm,budget=.5%", ".5%", "1%"}, {"int4 policy=knorm,budget=99999999999%", "99999999999%", "1%"},
+        {"int4 policy=knorm,budget=9,budget=9", "budget=9", "twice"}, {"int4 policy=knorm,budget=9,budget=9%", "budget=9%", "twice"}, {"int4 policy=knorm,budget=9,recent=1,recent=1", "recent=1", "twice"},
+        {"int4 policy=knorm,budget=9,recent=x", "recent=x", "number"}, {"int4 policy=knorm,size=9", "\"size=9\"", "recent=N"}, {"int4 policy=knorm,", "\"\"", "recent=N"},
+        {"int4 window=10 sinks=4 policy=streaming,budget=14", "budget=14", "15"}, {"int4 policy=streaming,budget=20,recent=20", "budget=20", "21"},
+        {"kivi2 policy=streaming,budget=100", "budget=100", "129"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ingot_plan p;
+        test_case("%s", rows[i].kv);
+        CHECK_STATUS(parse(&p, rows[i].kv), INGOT_E_INVALID);
+        CHECK_HAS(ingot_last_error(), rows[i].part);
+        CHECK_HAS(ingot_last_error(), rows[i].valid);
+    }
+    /* The rule looks at what is given apart as well. */
+    ingot_plan p;
+    CHECK_OK(ingot_plan_parse(&p, &(ingot_plan_spec){.kv = "int4 policy=h2o,budget=50", .window = 40, .sinks = 9}));
+    CHECK_STATUS(ingot_plan_parse(&p, &(ingot_plan_spec){.kv = "int4 policy=h2o,budget=50", .window = 40, .sinks = 10}), INGOT_E_INVALID);
+    CHECK_OK(ingot_plan_parse(&p, &(ingot_plan_spec){.kv = "int4 policy=h2o,budget=50", .policy = "full", .window = 40, .sinks = 10}));
 }
 
 TEST("method/bad parts of a spec are named") {
