@@ -5,6 +5,13 @@
 
 enum { INGOT_CODEBOOK_LEAF = 16, INGOT_CODEBOOK_MAX = 4096, INGOT_CODEBOOK_MAX_GROUP = 8 };
 
+/* Code i of a row. With an even number of bits up to 12 it lies in two bytes, with 8 in one. */
+static inline int ingot_codebook_code(const uint8_t *row, int i, int bits) {
+    const uint8_t *p = row + i * bits / 8;
+    const unsigned word = bits > 8 ? p[0] | (unsigned)p[1] << 8 : p[0];
+    return (int)(word >> (i * bits % 8) & ((1u << bits) - 1));
+}
+
 /* Centroids in leaves of 16 that lie close together, each leaf with its bounding box. */
 typedef struct ingot_codebook_search {
     int n_leaves, group;

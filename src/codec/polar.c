@@ -14,18 +14,17 @@ enum { BLOCK = INGOT_POLAR_BLOCK };
 /* Where the codes of a level start. */
 static const int level_at[INGOT_POLAR_LEVELS + 1] = {0, 0, 8, 12, 14};
 
-/* wave[k] = sin((k + 1/2) pi / 8), wave[k + 4] the cosine. */
 #define A 0.98078528f
 #define B 0.83146961f
 #define C 0.55557023f
 #define D 0.19509032f
-static const float wave[20] = {D, C, B, A, A, B, C, D, -D, -C, -B, -A, -A, -B, -C, -D, D, C, B, A};
+const float ingot_polar_wave[20] = {D, C, B, A, A, B, C, D, -D, -C, -B, -A, -A, -B, -C, -D, D, C, B, A};
 #undef A
 #undef B
 #undef C
 #undef D
-/* Cosines of the centroids of levels 2 to 4; their sines are the same backwards, for all are symmetric about pi / 4. */
-static const float cosine[3][4] = {
+/* The centroids of levels 2 to 4 are symmetric about pi / 4. */
+const float ingot_polar_cosine[3][4] = {
     {0.95240794f, 0.80567618f, 0.59235623f, 0.30482637f}, {0.91052275f, 0.78109112f, 0.62441706f, 0.41345898f}, {0.86571758f, 0.76102191f, 0.64872618f, 0.50053278f}};
 /* Tangents of the thresholds. */
 static const double tangent[3][3] = {
@@ -63,20 +62,20 @@ void ingot_polar_expand(const uint8_t *code, float radius, float *y) {
     for (int level = INGOT_POLAR_LEVELS; level >= 1; level--)
         for (int j = (BLOCK >> level) - 1; j >= 0; j--) {
             const int k = code[level_at[level] + j];
-            const float r = y[j], c = level == 1 ? wave[k + 4] : cosine[level - 2][k], s = level == 1 ? wave[k] : cosine[level - 2][3 - k];
+            const float r = y[j], c = level == 1 ? ingot_polar_wave[k + 4] : ingot_polar_cosine[level - 2][k], s = level == 1 ? ingot_polar_wave[k] : ingot_polar_cosine[level - 2][3 - k];
             y[2 * j] = r * c, y[2 * j + 1] = r * s;
         }
 }
 
 void ingot_polar_table(const float *q, float *t) {
     for (int j = 0; j < BLOCK / 2; j++)
-        for (int k = 0; k < 16; k++) t[16 * j + k] = q[2 * j] * wave[k + 4] + q[2 * j + 1] * wave[k];
+        for (int k = 0; k < 16; k++) t[16 * j + k] = q[2 * j] * ingot_polar_wave[k + 4] + q[2 * j + 1] * ingot_polar_wave[k];
 }
 
 void ingot_polar_contract(int level, const uint8_t *code, float *t) {
     for (int j = 0; j < BLOCK >> level; j++) {
         const int k = code[level_at[level] + j];
-        t[j] = cosine[level - 2][k] * t[2 * j] + cosine[level - 2][3 - k] * t[2 * j + 1];
+        t[j] = ingot_polar_cosine[level - 2][k] * t[2 * j] + ingot_polar_cosine[level - 2][3 - k] * t[2 * j + 1];
     }
 }
 
@@ -147,7 +146,8 @@ static void score(const ingot_kv_fmt *f, const void *prepared, const void *row, 
 }
 
 const ingot_codec ingot_codec_polar = {
-    .name = "polar", .description = "recursive polar angles of 4, 2, 2, 2 bits and a radius per 16 channels (PolarQuant); rotate first",
+    .name = "polar", .source = "arXiv 2502.02617",
+    .description = "recursive polar angles of 4, 2, 2, 2 bits and a radius per 16 channels (PolarQuant); rotate first",
     .sides = INGOT_BOTH_SIDES, .options = "", .needs = INGOT_CAL_NONE,
     .block_bytes = row_bytes, .encode = encode, .decode = decode, .check = ingot_codec_check_dim,
     .query_bytes = query_bytes, .prepare = prepare, .score = score,

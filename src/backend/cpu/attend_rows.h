@@ -14,7 +14,8 @@ enum { ROWS = 6, NV = VW == 16 ? 4 : 2 };
 typedef struct rows_page {
     const ingot_attend_args *a;
     int n;             /* rows of this pass */
-    const cpu_row *row;
+    cpu_row *row;
+    cpu_extra extra;
     float *x;          /* [n][64] scores, then weights */
     tile_reader k, v;
     cpu_window sees;   /* what the rows see of the page together */
@@ -110,23 +111,41 @@ VEC_INLINE cpu_window window_of(const rows_page *pg, int r0, int n) {
 
 VEC_INLINE int smaller(int a, int b) { return a < b ? a : b; }
 
-static void rows_scores(const rows_page *pg, const uint8_t *tile) {
+/* By the codec's score, block by block. */
+static void rows_scores_of_codec(const rows_page *pg, const uint8_t *tile) {
     const ingot_kv_fmt *f = &pg->a->k;
-    for (int c = 0; c < f->dim; c += 64) {
-        const int channels = smaller(64, f->dim - c);
+    const ingot_codec *codec = ingot_codec_get(f->codec);
+    const int tokens = ingot_codec_tokens(f);
+    const size_t bytes = codec->block_bytes(f);
+    const vf scale = vf_set(pg->a->scale);
+    for (int r = 0; r < pg->n; r++) {
+        float *x = pg->x + r * 64;
+        for (int t = pg->sees.lo / tokens * tokens; t < pg->sees.hi; t += tokens) codec->score(f, pg->row[r].q, tile + (size_t)(t / tokens) * bytes, x + t);
+        for (int t = 0; t < 64; t += VW) vf_store(x + t, vf_mul(vf_load(x + t), scale));
+    }
+}
+
+static void rows_scores(const rows_page *pg, const uint8_t *tile) {
+    const int width = pg->k.width;
+    if (pg->k.route == ROUTE_SCORE) {
+        rows_scores_of_codec(pg, tile);
+        return;
+    }
+    for (int c = 0; c < width; c += 64) {
+        const int channels = smaller(64, width - c);
         read_k(&pg->k, tile, pg->sees, c, channels, pg->chunk);
         for (int r = 0; r < pg->n; r += ROWS) {
             const int n = smaller(ROWS, pg->n - r);
             const cpu_window w = window_of(pg, r, n);
-            if (w.lo < w.hi) scores_rows(pg, r, n, c, channels, c == 0, c + channels == f->dim ? pg->a->scale : 1.f);
+            if (w.lo < w.hi) scores_rows(pg, r, n, c, channels, c == 0, c + channels == width ? pg->a->scale : 1.f);
         }
     }
 }
 
 static void rows_values(const rows_page *pg, const uint8_t *tile) {
-    const ingot_kv_fmt *f = &pg->a->v;
-    for (int c = 0; c < f->dim; c += 64) {
-        const int channels = smaller(64, f->dim - c);
+    const int width = pg->v.width;
+    for (int c = 0; c < width; c += 64) {
+        const int channels = smaller(64, width - c);
         read_v(&pg->v, tile, pg->sees, c, channels, pg->chunk);
         for (int r = 0; r < pg->n; r += ROWS) {
             const int n = smaller(ROWS, pg->n - r);
@@ -136,32 +155,64 @@ static void rows_values(const rows_page *pg, const uint8_t *tile) {
     }
 }
 
-/* Rows [r0, r0 + n) over all pages. */
-static void rows_pass(rows_page *pg, int r0, int n, cpu_row *row) {
+/* Rows [r0, r0 + n) with their queries prepared and wide outputs at 0, where the routes want that. */
+static void rows_start(const rows_page *pg, int r0, int n, float *queries, float *outs) {
     const ingot_attend_args *a = pg->a;
-    const int t0 = r0 / a->n_group, t1 = (r0 + n - 1) / a->n_group;
     for (int r = 0; r < n; r++) {
-        row[r].q = cpu_query_row(a, r0 + r);
-        row[r].o = a->o + (ptrdiff_t)(r0 + r) * a->v.dim;
-        row[r].token = (r0 + r) / a->n_group;
-    }
-    pg->n = n;
-    pg->row = row;
-    for (int page = 0; page < a->n_pages; page++) {
-        pg->sees = cpu_window_of_tokens(a, page, t0, t1 - t0 + 1);
-        if (pg->sees.lo >= pg->sees.hi) continue;
-        for (int r = 0; r < n; r++) row[r].sees = cpu_window_of_token(a, page, row[r].token);
-        rows_scores(pg, a->tiles[page]);
-        for (int r = 0; r < n; r++) row[r].corr = softmax_row(pg->x + r * 64, row[r].sees.lo, row[r].sees.hi, &a->m[r0 + r], &a->l[r0 + r]);
-        rows_values(pg, a->tiles[page] + a->v_offset);
+        cpu_row *row = &pg->row[r];
+        *row = (cpu_row){.q = cpu_query_row(a, r0 + r), .o = a->o + (ptrdiff_t)(r0 + r) * a->v.dim, .token = (r0 + r) / a->n_group, .kept = 1.f};
+        if (pg->extra.query) {
+            float *q = queries + (size_t)r * pg->extra.query;
+            ingot_codec_get(a->k.codec)->prepare(&a->k, row->q, q);
+            row->q = q;
+        }
+        if (pg->extra.out) {
+            row->o = outs + (size_t)r * pg->extra.out;
+            memset(row->o, 0, pg->extra.out * sizeof *row->o);
+        }
     }
 }
 
+/* Wide outputs are narrowed once, at the end. */
+static void rows_end(const rows_page *pg, int r0, int n) {
+    const ingot_kv_fmt *f = &pg->a->v;
+    float x[INGOT_MAX_HEAD_DIM];
+    for (int r = 0; r < n && pg->extra.out; r++) {
+        float *o = pg->a->o + (ptrdiff_t)(r0 + r) * f->dim;
+        ingot_codec_get(f->codec)->narrow(f, pg->row[r].o, x);
+        for (int c = 0; c < f->dim; c += VW) vf_store(o + c, vf_add(vf_mul(vf_load(o + c), vf_set(pg->row[r].kept)), vf_load(x + c)));
+    }
+}
+
+/* Rows [r0, r0 + n) over all pages. */
+static void rows_pass(rows_page *pg, int r0, int n, float *queries, float *outs) {
+    const ingot_attend_args *a = pg->a;
+    const int t0 = r0 / a->n_group, t1 = (r0 + n - 1) / a->n_group;
+    pg->n = n;
+    rows_start(pg, r0, n, queries, outs);
+    for (int page = 0; page < a->n_pages; page++) {
+        pg->sees = cpu_window_of_tokens(a, page, t0, t1 - t0 + 1);
+        if (pg->sees.lo >= pg->sees.hi) continue;
+        for (int r = 0; r < n; r++) pg->row[r].sees = cpu_window_of_token(a, page, pg->row[r].token);
+        rows_scores(pg, a->tiles[page]);
+        for (int r = 0; r < n; r++) {
+            cpu_row *row = &pg->row[r];
+            row->corr = softmax_row(pg->x + r * 64, row->sees.lo, row->sees.hi, &a->m[r0 + r], &a->l[r0 + r]);
+            row->kept *= row->corr;
+        }
+        rows_values(pg, a->tiles[page] + a->v_offset);
+    }
+    rows_end(pg, r0, n);
+}
+
 static void attend_rows(const ingot_attend_args *a) {
-    const int n_rows = a->n_tokens * a->n_group;
-    float *chunk = cpu_scratch_align(a->scratch), *x = chunk + 64 * 64, *decoded = x + smaller(n_rows, CPU_PASS_ROWS) * 64;
-    cpu_row *row = (cpu_row *)(void *)(decoded + cpu_decoded_floats(&a->k, &a->v));
-    rows_page pg = {.a = a, .x = x, .chunk = chunk, .k = tile_reader_of(&a->k, INGOT_SIDE_K, decoded), .v = tile_reader_of(&a->v, INGOT_SIDE_V, decoded)};
-    for (int r = 0; r < n_rows; r += CPU_PASS_ROWS) rows_pass(&pg, r, smaller(CPU_PASS_ROWS, n_rows - r), row);
+    const int n_rows = a->n_tokens * a->n_group, pass = smaller(n_rows, CPU_PASS_ROWS);
+    rows_page pg = {.a = a, .extra = ingot_cpu_extra(&a->k, &a->v, n_rows), .chunk = cpu_scratch_align(a->scratch)};
+    float *decoded = pg.chunk + 64 * 64, *queries = decoded + pg.extra.decoded, *outs = queries + (size_t)pass * pg.extra.query;
+    pg.x = outs + (size_t)pass * pg.extra.out;
+    pg.row = (cpu_row *)(void *)(pg.x + pass * 64);
+    pg.k = tile_reader_of(&a->k, INGOT_SIDE_K, n_rows, decoded);
+    pg.v = tile_reader_of(&a->v, INGOT_SIDE_V, n_rows, decoded);
+    for (int r = 0; r < n_rows; r += CPU_PASS_ROWS) rows_pass(&pg, r, smaller(CPU_PASS_ROWS, n_rows - r), queries, outs);
 }
 #endif

@@ -1,4 +1,5 @@
 #include "code_plan.h"
+#include "tile16.h"
 #include "../../base/half.h"
 
 static bool is_linear(const float *level, int n) {
@@ -55,4 +56,13 @@ bool ingot_code_plan(const ingot_kv_fmt *f, code_plan *p) {
         p->begin[i + 1] = p->begin[i] + channels[i];
     }
     return true;
+}
+
+cpu_route ingot_cpu_route(const ingot_kv_fmt *f, ingot_kv_side side, int n_rows, code_plan *plan) {
+    static const bool own[INGOT_N_CODECS] = {
+        [INGOT_CODEC_POLAR] = true, [INGOT_CODEC_PQ8] = true, [INGOT_CODEC_PQ10] = true, [INGOT_CODEC_PQ12] = true};
+    if (tile16_has(f)) return ROUTE_TUNED;
+    if (own[f->codec]) return ROUTE_OWN;
+    if (ingot_code_plan(f, plan)) return ROUTE_PLAN;
+    return side == INGOT_SIDE_K && ingot_codec_get(f->codec)->score && n_rows <= SCORE_ROWS ? ROUTE_SCORE : ROUTE_DECODE;
 }

@@ -1,5 +1,5 @@
-/* Codecs without a layout of their own on this back end keep canonical blocks in their tiles, one after the other. Where their codes are of a
- * shape (src/codec/codec.h) that the vector loops can follow, they are read straight from the blocks; else through the codec's decode. */
+/* How the float attention reads a side's tiles. Codecs without a tuned layout keep canonical blocks in them, one after the other: some have
+ * loops of their own, many have codes of a shape (src/codec/codec.h) that common vector loops follow, the others go through the codec's functions. */
 #ifndef INGOT_CPU_CODE_PLAN_H
 #define INGOT_CPU_CODE_PLAN_H
 #include "../kv.h"
@@ -18,6 +18,23 @@ typedef struct code_part {
 
 /* Channels [begin[i], begin[i + 1]) are part i. They are those of the vector, or more in a wider frame. */
 typedef struct code_plan { int n, begin[3]; code_part part[2]; } code_plan;
+
+typedef enum cpu_route {
+    ROUTE_TUNED,  /* tile16.h */
+    ROUTE_OWN,    /* own_unpack.h */
+    ROUTE_PLAN,   /* code_unpack.h */
+    ROUTE_SCORE,  /* keys and few rows: the codec's score */
+    ROUTE_DECODE, /* the codec's decode */
+} cpu_route;
+
+/* With more rows than this a decode that serves all of them is the better way. */
+enum { SCORE_ROWS = 8 };
+
+/* The route for n_rows rows; fills *plan for ROUTE_PLAN. */
+cpu_route ingot_cpu_route(const ingot_kv_fmt *f, ingot_kv_side side, int n_rows, code_plan *plan);
+
+/* Whether the parts make a wider frame (ingot_codec.narrow). */
+static inline bool code_plan_is_wide(const code_plan *p, const ingot_kv_fmt *f) { return p->begin[p->n] > f->dim; }
 
 /* Fills p when the vector loops can read blocks of f: whole registers within a group, words of 4 bytes within a block. */
 bool ingot_code_plan(const ingot_kv_fmt *f, code_plan *p);

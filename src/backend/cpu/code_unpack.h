@@ -13,8 +13,12 @@ typedef struct code_lanes {
     int last; /* where a word of 4 bytes may start, at most */
 } code_lanes;
 
+VEC_INLINE code_lanes code_lanes_of_rows(const uint8_t *tile, int row_bytes, int t0) {
+    return (code_lanes){tile + (ptrdiff_t)t0 * row_bytes, vi_lanes(row_bytes), row_bytes - 4};
+}
+
 VEC_INLINE code_lanes code_lanes_at(const code_part *p, const uint8_t *tile, int t0) {
-    if (!p->s.token_stride) return (code_lanes){tile + (ptrdiff_t)t0 * p->block_bytes, vi_lanes(p->block_bytes), p->block_bytes - 4};
+    if (!p->s.token_stride) return code_lanes_of_rows(tile, p->block_bytes, t0);
     const uint8_t *block = tile + (ptrdiff_t)(t0 / p->tokens) * p->block_bytes;
     return (code_lanes){block + (ptrdiff_t)(t0 % p->tokens) * p->s.token_stride, vi_lanes(p->s.token_stride), p->s.code_at + p->s.token_stride - 4};
 }

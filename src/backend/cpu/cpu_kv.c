@@ -5,22 +5,36 @@
 #include "code_plan.h"
 
 #if defined(__x86_64__)
-static size_t decoded_floats(const ingot_kv_fmt *f) {
+static size_t of_wide(const ingot_kv_fmt *f, cpu_route route, const code_plan *plan) {
+    return route == ROUTE_PLAN && code_plan_is_wide(plan, f) ? (size_t)plan->begin[plan->n] : 0;
+}
+
+cpu_extra ingot_cpu_extra(const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows) {
     code_plan plan;
-    return tile16_has(f) || ingot_code_plan(f, &plan) ? 0 : INGOT_PAGE_TOKENS * (size_t)f->dim;
+    cpu_extra x = {0};
+    cpu_route route = ingot_cpu_route(k, INGOT_SIDE_K, n_rows, &plan);
+    x.query = route == ROUTE_SCORE ? (ingot_codec_get(k->codec)->query_bytes(k) + 63) / 64 * 16 : of_wide(k, route, &plan);
+    if (route == ROUTE_DECODE) x.decoded = INGOT_PAGE_TOKENS * (size_t)k->dim;
+    route = ingot_cpu_route(v, INGOT_SIDE_V, n_rows, &plan);
+    x.out = of_wide(v, route, &plan);
+    if (route == ROUTE_DECODE && x.decoded < INGOT_PAGE_TOKENS * (size_t)v->dim) x.decoded = INGOT_PAGE_TOKENS * (size_t)v->dim;
+    return x;
 }
 
-size_t cpu_decoded_floats(const ingot_kv_fmt *k, const ingot_kv_fmt *v) {
-    const size_t of_k = decoded_floats(k), of_v = decoded_floats(v);
-    return of_k > of_v ? of_k : of_v;
+/* In float: one chunk of 64 channels, scores and state of a pass, and what the routes need. */
+static size_t rows_bytes(const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows) {
+    const size_t pass = (size_t)(n_rows < CPU_PASS_ROWS ? n_rows : CPU_PASS_ROWS);
+    const cpu_extra x = ingot_cpu_extra(k, v, n_rows);
+    return (64 * 64 + x.decoded + pass * (64 + x.query + x.out)) * sizeof(float) + pass * sizeof(cpu_row);
 }
 
-/* In float: one chunk of 64 channels, a decoded page, scores and state of a pass. Packed: whatever that path lays out. */
+/* Of whatever number of rows up to the most needs the most: few rows may take another route. Packed: whatever that path lays out. */
 static size_t attend_scratch_bytes(const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_group, int max_tokens) {
-    const int n_rows = n_group * max_tokens, pass = n_rows < CPU_PASS_ROWS ? n_rows : CPU_PASS_ROWS;
-    const size_t rows = (64 * 64 + cpu_decoded_floats(k, v)) * sizeof(float) + (size_t)pass * (64 * sizeof(float) + sizeof(cpu_row));
+    const int n_rows = n_group * max_tokens;
+    size_t most = rows_bytes(k, v, n_rows);
+    if (n_rows > SCORE_ROWS && rows_bytes(k, v, SCORE_ROWS) > most) most = rows_bytes(k, v, SCORE_ROWS);
     const size_t packed = tile16_has(k) && tile16_has(v) ? ingot_attend_packed_scratch_bytes(k, v, n_rows) : 0;
-    return (rows > packed ? rows : packed) + 64;
+    return (most > packed ? most : packed) + 64;
 }
 
 void ingot_cpu_kv_init(ingot_backend *b) {

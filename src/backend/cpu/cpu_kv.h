@@ -37,15 +37,23 @@ static inline cpu_window cpu_window_of_rows(const ingot_attend_args *a, int page
 /* Rows that the many-rows path takes over a page at once, at most; more rows make more passes. */
 enum { CPU_PASS_ROWS = 192 };
 
-/* One row of the many-rows path: its query, its output, what it sees of the page, and the factor for what it summed before. */
-typedef struct cpu_row { const float *q; float *o; cpu_window sees; int token; float corr; } cpu_row;
+/* One row of the float path: its query and output (in the frames of the tiles), what it sees of the page, and the factor for what it summed before. */
+typedef struct cpu_row {
+    const float *q;
+    float *o;
+    cpu_window sees;
+    int token;
+    float corr;
+    float kept; /* wide values: the product of all corr, for what `o` of the call held before */
+} cpu_row;
 
 static inline const float *cpu_query_row(const ingot_attend_args *a, int r) {
     return a->q + (r / a->n_group) * a->q_token_stride + (ptrdiff_t)(r % a->n_group) * a->k.dim;
 }
 
-/* Floats for a page of a side that is read through its codec's decode; the sides take turns. */
-size_t cpu_decoded_floats(const ingot_kv_fmt *k, const ingot_kv_fmt *v);
+/* Floats of scratch that only some routes need, multiples of 16: a decoded page (the sides take turns), and for each row a prepared query and a wide output. */
+typedef struct cpu_extra { size_t decoded, query, out; } cpu_extra;
+cpu_extra ingot_cpu_extra(const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows);
 
 static inline void *cpu_scratch_align(void *p) { return (void *)(((uintptr_t)p + 63) & ~(uintptr_t)63); }
 

@@ -1,27 +1,22 @@
-/* Unpacks chunks of at most 64 channels of a tile of any codec: by the tuned layout, by the plan of the codes, or by the codec's decode.
- * For files compiled for one instruction set. */
+/* Unpacks chunks of at most 64 channels of a tile of any codec, by the side's route. For files compiled for one instruction set. */
 #ifndef INGOT_CPU_TILE_READER_H
 #define INGOT_CPU_TILE_READER_H
-#include "code_unpack.h"
+#include "own_unpack.h"
 #include "tile_unpack.h"
-
-typedef void (*unpack_fn)(const ingot_kv_fmt *f, const uint8_t *tile, int c0, int channels, float *out);
 
 /* How the tiles of one side of a call are read. */
 typedef struct tile_reader {
     const ingot_kv_fmt *f;
-    unpack_fn tuned; /* NULL: canonical blocks */
-    bool planned;
+    cpu_route route;
     code_plan plan;
-    float *page;     /* neither: [64][dim], what the codec's decode makes of a page */
+    int width;   /* channels: those of the vector, or of the wider frame */
+    float *page; /* ROUTE_DECODE: [64][dim], what the codec's decode makes of a page */
 } tile_reader;
 
-static tile_reader tile_reader_of(const ingot_kv_fmt *f, ingot_kv_side side, float *page) {
-    static const unpack_fn tuned[2][INGOT_N_CODECS] = {
-        [INGOT_SIDE_K] = {[INGOT_CODEC_F16] = unpack_k_f16, [INGOT_CODEC_Q8_0] = unpack_k_q8, [INGOT_CODEC_INT4] = unpack_k_int4},
-        [INGOT_SIDE_V] = {[INGOT_CODEC_F16] = unpack_v_f16, [INGOT_CODEC_Q8_0] = unpack_v_q8, [INGOT_CODEC_INT4] = unpack_v_int4}};
-    tile_reader r = {.f = f, .tuned = tuned[side][f->codec], .page = page};
-    r.planned = !r.tuned && ingot_code_plan(f, &r.plan);
+static tile_reader tile_reader_of(const ingot_kv_fmt *f, ingot_kv_side side, int n_rows, float *page) {
+    tile_reader r = {.f = f, .width = f->dim, .page = page};
+    r.route = ingot_cpu_route(f, side, n_rows, &r.plan);
+    if (r.route == ROUTE_PLAN) r.width = r.plan.begin[r.plan.n];
     return r;
 }
 
@@ -31,21 +26,6 @@ static void decode_page(const tile_reader *r, const uint8_t *tile, cpu_window w)
     const int tokens = ingot_codec_tokens(r->f);
     const size_t bytes = codec->block_bytes(r->f);
     for (int t = w.lo / tokens * tokens; t < w.hi; t += tokens) codec->decode(r->f, tile + (size_t)(t / tokens) * bytes, r->page + (ptrdiff_t)t * r->f->dim);
-}
-
-/* out [channel][64 tokens] from rows of `stride` floats. */
-static void transpose_chunk(const float *rows, int stride, cpu_window w, int channels, float *out) {
-    for (int t = w.lo / 4 * 4; t < w.hi; t += 4) {
-        const float *x = rows + (ptrdiff_t)t * stride;
-        for (int c = 0; c < channels; c += 4, x += 4) {
-            __m128 a = _mm_loadu_ps(x), b = _mm_loadu_ps(x + stride), d = _mm_loadu_ps(x + 2 * (ptrdiff_t)stride), e = _mm_loadu_ps(x + 3 * (ptrdiff_t)stride);
-            _MM_TRANSPOSE4_PS(a, b, d, e);
-            _mm_storeu_ps(out + c * 64 + t, a);
-            _mm_storeu_ps(out + (c + 1) * 64 + t, b);
-            _mm_storeu_ps(out + (c + 2) * 64 + t, d);
-            _mm_storeu_ps(out + (c + 3) * 64 + t, e);
-        }
-    }
 }
 
 typedef void (*unpack_part_fn)(const code_part *p, const uint8_t *tile, cpu_window w, int c0, int channels, float *out);
@@ -58,20 +38,38 @@ static void unpack_parts(const code_plan *p, unpack_part_fn unpack, const uint8_
     }
 }
 
-/* Channels [c0, c0 + channels) of the tokens of the window; others may stay as they were. The chunks of a tile are read in order, the first whole. */
+/* out [channel][64 tokens] from rows of `stride` floats. */
+static void transpose_chunk(const float *rows, int stride, cpu_window w, int channels, float *out) {
+    for (int t = w.lo / 4 * 4; t < w.hi; t += 4) {
+        const float *x = rows + (ptrdiff_t)t * stride;
+        for (int c = 0; c < channels; c += 4, x += 4) transpose_4((const float *const[4]){x, x + stride, x + 2 * (ptrdiff_t)stride, x + 3 * (ptrdiff_t)stride}, out + c * 64 + t, 64);
+    }
+}
+
+typedef void (*unpack_fn)(const ingot_kv_fmt *f, const uint8_t *tile, int c0, int channels, float *out);
+
+/* Channels [c0, c0 + channels) of the tokens of the window; others may stay as they were. The chunks of a tile are read in order, from the first on. */
 static void read_k(const tile_reader *r, const uint8_t *tile, cpu_window w, int c0, int channels, float *out) {
-    if (r->tuned) r->tuned(r->f, tile, c0, channels, out);
-    else if (r->planned) unpack_parts(&r->plan, unpack_k_codes, tile, w, c0, channels, 64, out);
-    else {
+    static const unpack_fn tuned[INGOT_N_CODECS] = {
+        [INGOT_CODEC_F16] = unpack_k_f16, [INGOT_CODEC_Q8_0] = unpack_k_q8, [INGOT_CODEC_INT4] = unpack_k_int4};
+    switch (r->route) {
+    case ROUTE_TUNED: tuned[r->f->codec](r->f, tile, c0, channels, out); return;
+    case ROUTE_OWN: own_unpack[INGOT_SIDE_K][r->f->codec](r->f, tile, w, c0, channels, out); return;
+    case ROUTE_PLAN: unpack_parts(&r->plan, unpack_k_codes, tile, w, c0, channels, 64, out); return;
+    default:
         if (c0 == 0) decode_page(r, tile, w);
         transpose_chunk(r->page + c0, r->f->dim, w, channels, out);
     }
 }
 
 static void read_v(const tile_reader *r, const uint8_t *tile, cpu_window w, int c0, int channels, float *out) {
-    if (r->tuned) r->tuned(r->f, tile, c0, channels, out);
-    else if (r->planned) unpack_parts(&r->plan, unpack_v_codes, tile, w, c0, channels, 1, out);
-    else {
+    static const unpack_fn tuned[INGOT_N_CODECS] = {
+        [INGOT_CODEC_F16] = unpack_v_f16, [INGOT_CODEC_Q8_0] = unpack_v_q8, [INGOT_CODEC_INT4] = unpack_v_int4};
+    switch (r->route) {
+    case ROUTE_TUNED: tuned[r->f->codec](r->f, tile, c0, channels, out); return;
+    case ROUTE_OWN: own_unpack[INGOT_SIDE_V][r->f->codec](r->f, tile, w, c0, channels, out); return;
+    case ROUTE_PLAN: unpack_parts(&r->plan, unpack_v_codes, tile, w, c0, channels, 1, out); return;
+    default:
         if (c0 == 0) decode_page(r, tile, w);
         for (int t = w.lo; t < w.hi; t++) memcpy(out + t * 64, r->page + (ptrdiff_t)t * r->f->dim + c0, (size_t)channels * sizeof *out);
     }
