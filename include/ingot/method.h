@@ -26,6 +26,7 @@ typedef struct ingot_part_info {
     const char *parts;      /* methods: what they are made of, such as "tq3,center,hadamard / tq3,hadamard"; "" for others */
     const char *source;     /* where it comes from, such as "arXiv 2402.02750"; "" when there is nothing to cite */
     const char *limits;     /* what to know before relying on it; "" when there is nothing */
+    const char *stage;      /* transforms: "center", "scale" or "rotate", applied in this order, one of each at most; "" for others */
     unsigned sides;         /* where it can be used: bit 0 keys, bit 1 values */
     bool needs_calibration;
     int window;             /* methods: newest tokens that stay exact unless told otherwise */

@@ -53,8 +53,8 @@ TQ_MSE(tq4, "4-bit");
 TQ_MSE(tq5, "5-bit");
 TQ_MSE(tq6, "6-bit");
 TQ(rvq1, "residual codes of 1 + 1 bits with VeloxQuant's books (legacy: tq2 is better at the same size)",
-   .default_variant = {INGOT_TQ_PAPER, INGOT_TQ_PAPER});
+   .source = "VeloxQuant", .default_variant = {INGOT_TQ_PAPER, INGOT_TQ_PAPER});
 TQ(rvq2, "residual codes of 2 + 2 bits with VeloxQuant's books (legacy: tq4 is better at the same size)",
-   .default_variant = {INGOT_TQ_PAPER, INGOT_TQ_PAPER});
-TQ(rvqf1, "residual codes of 1 + 1 bits, the second folded by the sign of the first: as good as tq2", INGOT_TQ_DEFAULT_RULES);
-TQ(rvqf2, "residual codes of 2 + 2 bits, the second within the cell of the first: as good as tq4", INGOT_TQ_DEFAULT_RULES);
+   .source = "VeloxQuant", .default_variant = {INGOT_TQ_PAPER, INGOT_TQ_PAPER});
+TQ(rvqf1, "residual codes of 1 + 1 bits, the second folded by the sign of the first: as good as tq2", .source = "VeloxQuant", INGOT_TQ_DEFAULT_RULES);
+TQ(rvqf2, "residual codes of 2 + 2 bits, the second within the cell of the first: as good as tq4", .source = "VeloxQuant", INGOT_TQ_DEFAULT_RULES);

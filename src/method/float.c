@@ -7,7 +7,7 @@ const ingot_method ingot_method_fp8 = {
 };
 const ingot_method ingot_method_mxfp4 = {
     .name = "mxfp4", .description = "4-bit floats, a power of two per 32 channels (OCP MX)", .source = "arXiv 2310.10537",
-    .limits = "a step that is a power of two wastes up to a bit; nvfp4 and q4_0 are better at the same size",
+    .limits = "steps are powers of two, up to twice as coarse as the block needs",
     .k = {.codec = INGOT_CODEC_MXFP4}, .v = {.codec = INGOT_CODEC_MXFP4},
 };
 const ingot_method ingot_method_nvfp4 = {

@@ -23,6 +23,7 @@ static void add(ingot_part_info info, const char *options, const char *parts) {
     snprintf(rows[info.kind][i].options, MAX_OPTIONS, "%s", options);
     snprintf(rows[info.kind][i].parts, MAX_OPTIONS, "%s", parts);
     info.options = rows[info.kind][i].options;
+    info.stage = text(info.stage);
     info.parts = rows[info.kind][i].parts;
     info.bits_per_element = ingot_part_bits(info.kind, i, SHOWN_DIM);
     rows[info.kind][i].info = info;
@@ -94,8 +95,9 @@ static void add_codec(const ingot_codec *c) {
 }
 
 static void add_transform(const ingot_transform *t) {
+    static const char *const stages[INGOT_N_STAGES] = {"center", "scale", "rotate"};
     add((ingot_part_info){.name = t->name, .kind = INGOT_PART_TRANSFORM, .description = t->description, .source = text(t->source), .limits = "", .sides = t->sides,
-                          .needs_calibration = t->needs != INGOT_CAL_NONE},
+                          .stage = t == ingot_transform_get(INGOT_TRANSFORM_NONE) ? "" : stages[t->stage], .needs_calibration = t->needs != INGOT_CAL_NONE},
         "", "");
 }
 

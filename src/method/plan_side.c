@@ -67,13 +67,16 @@ static ingot_status bad_value(const side_words *w, const char *word, const ingot
     return ingot_fail(INGOT_E_INVALID, "\"%s\" of %s; valid: %s", word, ingot_method_get(w->method)->name, c->options);
 }
 
+/* Some codecs name the one group size that they have. */
+static bool has_group_option(const ingot_codec *c) { return c->groups && c->groups[0] && c->groups[1]; }
+
 static ingot_status read_group(side_words *w, const char *word) {
     bool applies = false;
     for (int side = 0; side < 2; side++) {
         const ingot_codec *c = codec_of(w, side);
         int group = 0;
         bool known = false;
-        if (!(w->mask >> side & 1) || !c->groups) continue;
+        if (!(w->mask >> side & 1) || !has_group_option(c)) continue;
         if (ingot_parse_number(word + 6, INGOT_MAX_HEAD_DIM, &group))
             for (const int *g = c->groups; *g; g++) known |= *g == group;
         if (!known) return bad_value(w, word, c);

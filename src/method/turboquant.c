@@ -18,7 +18,7 @@ TURBOQUANT(6, "rotated, 6-bit Lloyd-Max codes", NULL, ROTATED(TQ6));
 TURBOQUANT(2_5, "3 bits for the quarter of the channels that a calibration found largest, 2 for the others, each part rotated", LOW, SPLIT(TQ2_5));
 TURBOQUANT(3_5, "4 bits for the quarter of the channels that a calibration found largest, 3 for the others, each part rotated", NULL, SPLIT(TQ3_5));
 
-#define PROD "for comparison: the sign sketch of the residual costs more than one more bit of code gains"
+#define PROD "for comparison: plain codes of the same bits come closer"
 TURBOQUANT(_prod2, "rotated, 1-bit codes and a 1-bit sketch of the residual", PROD, ROTATED(TQPROD2));
 TURBOQUANT(_prod3, "rotated, 2-bit codes and a 1-bit sketch of the residual", PROD, ROTATED(TQPROD3));
 TURBOQUANT(_prod4, "rotated, 3-bit codes and a 1-bit sketch of the residual", PROD, ROTATED(TQPROD4));

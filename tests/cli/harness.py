@@ -115,3 +115,16 @@ def book(n):
 
 def methods(kind="method"):
     return [m for m in done_json("methods") if m["kind"] == kind]
+
+
+def calibration():
+    """A calibration of the tiny models, which have the same weights, in the form of an environment. Made once."""
+    full = os.path.join(folder, "tiny.cal")
+    if not os.path.exists(full):
+        done("calibrate", "-m", tiny(), "-f", path("calibration.txt", book(1100)), "-c", "512", "--windows", "2", "-o", full, timeout=600)
+    return {"INGOT_CALIBRATION": full}
+
+
+def environment_of(method):
+    """What a method of the list needs to run on a tiny model."""
+    return calibration() if method["needs_calibration"] else {}

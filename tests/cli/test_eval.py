@@ -1,7 +1,7 @@
 """ingot eval ppl and kld."""
 import math
 
-from harness import book, check, done, done_json, methods, path, refused, smollm2, tiny
+from harness import book, check, done, done_json, environment_of, methods, path, refused, smollm2, tiny
 
 
 def text():
@@ -37,7 +37,7 @@ def test_more_bits_less_divergence():
 
 def test_every_method_can_be_evaluated():
     for m in methods():
-        r = done_json("eval", "ppl", "-m", tiny(), "-f", text(), "-c", "64", "--windows", "1", "--kv", m["name"])
+        r = done_json("eval", "ppl", "-m", tiny(), "-f", text(), "-c", "64", "--windows", "1", "--kv", m["name"], env=environment_of(m))
         check(r["ppl"] > 1 and r["method"].startswith(m["name"]), r)
 
 

@@ -9,6 +9,8 @@ def test_methods_json():
     check(isinstance(rows, list) and {r["kind"] for r in rows} == {"method", "codec", "transform", "policy"}, rows)
     for r in rows:
         check(isinstance(r["name"], str) and isinstance(r["bits_per_element"], (int, float)) and r["description"], r)
+        check(set(r["sides"]) <= {"k", "v"} and r["sides"] and isinstance(r["needs_calibration"], bool) and isinstance(r["window"], int), r)
+        check(bool(r["parts"]) == (r["kind"] == "method") and r["stage"] in ("", "center", "scale", "rotate"), r)
     bits = {r["name"]: r["bits_per_element"] for r in rows if r["kind"] == "method"}
     check(bits["f16"] == 16 and bits["q8_0"] == 8.5 and bits["int4"] <= 5, bits)
 
@@ -19,10 +21,30 @@ def test_methods_text_lists_all():
         check(f"\n  {m['name']} " in r.out and m["description"].split()[0] in r.out, r, m["name"])
 
 
+def test_methods_say_what_they_need():
+    rows = {(r["kind"], r["name"]): r for r in done_json("methods")}
+    needing = {name for (kind, name), r in rows.items() if kind == "method" and r["needs_calibration"]}
+    check({"wush3", "vecinfer8", "turboquant2_5"} <= needing and not {"f16", "int4", "turboquant4", "kivi2"} & needing, needing)
+    check(rows["codec", "qjl"]["sides"] == ["k"] and rows["transform", "center"]["sides"] == ["k"] and rows["transform", "hadamard"]["sides"] == ["k", "v"], rows)
+    check(rows["method", "kivi2"]["window"] == 128 and rows["method", "int4"]["window"] == 0, "exact windows")
+    check(rows["policy", "qfilters"]["needs_calibration"] and "budget" in rows["policy", "qfilters"]["options"], rows["policy", "qfilters"])
+
+
+def test_the_document_of_methods_is_as_committed():
+    with open(os.path.join(ROOT, "docs", "methods.md"), encoding="utf-8") as f:
+        check(f.read() == done("methods", "--markdown").out, "docs/methods.md is stale: ingot methods --markdown > docs/methods.md")
+    refused(2, "methods", "--markdown", "--json", has="--markdown")
+    refused(2, "methods", "--markdown", "int4", has="--markdown")
+
+
 def test_one_method_is_described():
     for m in methods():
         r = done("methods", m["name"])
-        check(m["description"] in r.out and f"--kv {m['name']}" in r.out, r)
+        check(m["description"] in " ".join(r.out.split()) and f"--kv {m['name']}" in r.out, r)
+        check(m["parts"] in r.out and m["source"] in r.out and m["options"] in r.out and m["limits"] in " ".join(r.out.split()), r)
+    for kind in ("codec", "transform", "policy"):
+        for p in methods(kind):
+            check(p["description"] in " ".join(done("methods", p["name"]).out.split()), p)
     check({r["name"] for r in done_json("methods", "int4")} == {"int4"}, "only the one")
     refused(2, "methods", "int99", has="'int99'")
 

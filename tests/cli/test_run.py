@@ -1,5 +1,5 @@
 """ingot run: the answer, its options, and what --json reports."""
-from harness import book, check, done, done_json, gemma, methods, path, run, smollm2, tiny
+from harness import book, check, done, done_json, environment_of, gemma, methods, path, run, smollm2, tiny
 
 KEYS = {"text": str, "tokens": list, "n_prompt": int, "n_generated": int, "prefill_tok_s": float, "decode_tok_s": float, "kv": dict, "peak_rss_bytes": int}
 KV_KEYS = {"method": str, "resident_bytes": int, "f16_bytes": int, "bits_per_element": float, "n_tokens": int}
@@ -137,17 +137,19 @@ def test_chat_prompt_and_system_message():
 def test_every_method_runs():
     base = answer("-p", "hello", "-n", "9", "--temp", "0")["n_generated"]
     for m in methods():
-        r = answer("-p", "hello", "-n", "9", "--temp", "0", "--kv", m["name"])
+        r = answer("-p", "hello", "-n", "9", "--temp", "0", "--kv", m["name"], env=environment_of(m))
         check(r["n_generated"] == base and r["kv"]["method"].startswith(m["name"]), r)
         check(abs(r["kv"]["claimed_bits_per_element"] - m["bits_per_element"]) < 1, r)
 
 
 def test_resident_bytes_agree_with_the_claim():
     text = path("long.txt", book(5000))
-    for kv in [m["name"] for m in methods()] + ["int4,group=64", "k=q8_0 v=int4"]:
-        k = answer("-f", text, "-n", "0", "--kv", kv, model=tiny(context=8192))["kv"]
+    exact = 0.1 + 16 * 128 / 5000  # bits of what waits to be packed in f16: at most two pages
+    for kv, env in [(m["name"], environment_of(m)) for m in methods()] + [("int4,group=64", {}), ("k=q8_0 v=int4", {})]:
+        k = answer("-f", text, "-n", "0", "--kv", kv, "--kv-window", "0", model=tiny(context=8192), env=env)["kv"]
         check(k["n_tokens"] > 4900 and k["f16_bytes"] == k["n_tokens"] * 2 * 64 * 2 * 2, k)
-        check(abs(k["bits_per_element"] / k["claimed_bits_per_element"] - 1) < 0.03, k)
+        waits = exact if kv.startswith(("kivi", "qjl", "polarpair")) else 0
+        check(0.97 * k["claimed_bits_per_element"] < k["bits_per_element"] < 1.03 * k["claimed_bits_per_element"] + waits, k)
 
 
 def test_keys_and_values_are_chosen_apart():

@@ -76,7 +76,27 @@ GROUP(settings_eval, "Evaluation",
 GROUP(settings_stream, "Feeding",
       FLAG(0, "stream", stream, "feed the cache under test one token at a time, as in generation: what evicts does so after every token"));
 
+GROUP(settings_contexts, "Contexts", TEXT('c', "ctx", contexts, "LIST", "tokens of a context; several apart by commas"));
+
+GROUP(settings_recall, "Recall",
+      TEXT(0, "tasks", tasks, "LIST", "what is to be recalled, apart by commas: copy, passkey, needles, variables, or all"),
+      TEXT(0, "depths", depths, "LIST", "where it stands, in percent of the text"),
+      INT(0, "samples", n_samples, 1, 10000, "contexts of each kind"),
+      INT(0, "hops", hops, 1, 8, "variables: how often a value is handed on"),
+      INT64('s', "seed", seed, 0, 9e18, "seed of the contexts"));
+
+GROUP(settings_report, "Report",
+      TEXT('o', "output", output, "DIR", "where REPORT.md and report.json go; what is there already is not computed again"),
+      TEXT(0, "methods", methods, "LIST", "methods, apart by commas; all: every one; none: only what --plan names"),
+      TEXTS(0, "plan", plans, "PLAN", "one more plan, as --kv takes it (may be given several times)"),
+      TEXT(0, "exact", exact, "W,S", "measure every plan once more with an exact window of W tokens and S sinks; 0,0: do not"),
+      INT(0, "windows", n_windows, 0, INT_MAX, "only the first N windows of the text at each context; 0: all"),
+      TEXT(0, "budgets", budgets, "LIST", "tokens that policies may keep: perplexity of each policy with each budget, fed token by token"),
+      INT(0, "speed-depth", speed_depth, 0, INT_MAX, "decode speed with so many tokens in the cache; 0: do not measure it"),
+      INT(0, "together", n_together, 1, 64, "plans that share one run of the f16 cache; more are faster and take more memory"));
+
 GROUP(settings_json, "Output", FLAG(0, "json", json, "print JSON instead of text"));
+GROUP(settings_markdown, "Document", FLAG(0, "markdown", markdown, "print everything as a Markdown document (docs/methods.md)"));
 GROUP(settings_quiet, "Messages", FLAG('q', "quiet", quiet, "no progress, no timings, no warnings"));
 
 void settings_defaults(settings *s) {
@@ -113,13 +133,23 @@ int settings_read_text(const settings *s, const char *command, const char *what,
     return CLI_DONE;
 }
 
-void settings_print_methods(FILE *f) {
-    fprintf(f, "\nCache methods (a SPEC is METHOD[,OPTION]...; stored bits per element with the default options):\n");
-    for (int i = 0; i < ingot_part_count(INGOT_PART_METHOD); i++) {
-        const ingot_part_info *m = ingot_part_get(INGOT_PART_METHOD, i);
-        char right[512];
-        snprintf(right, sizeof right, "%5.2f bits: %s%s%s", m->bits_per_element, m->description, *m->options ? "; options: " : "", m->options);
-        fprintf(f, "  %-28s", m->name);
+static void print_parts(FILE *f, ingot_part_kind kind) {
+    for (int i = 0; i < ingot_part_count(kind); i++) {
+        const ingot_part_info *p = ingot_part_get(kind, i);
+        char right[512], bits[32] = "";
+        if (kind == INGOT_PART_METHOD) snprintf(bits, sizeof bits, "%.3f bits: ", p->bits_per_element);
+        snprintf(right, sizeof right, "%s%s%s%s%s%s", bits, p->description, p->sides == 3 ? "" : p->sides == 1 ? " (keys only)" : " (values only)",
+                 *p->options ? "; options: " : "", p->options, p->needs_calibration ? "; needs a calibration" : "");
+        fprintf(f, "  %-28s", p->name);
         options_print_wrapped(f, right, 30, 30);
     }
+}
+
+void settings_print_methods(FILE *f) {
+    fprintf(f, "\nCache methods (a SPEC is METHOD[,OPTION=VALUE]...[,TRANSFORM]...; bits stored per element):\n");
+    print_parts(f, INGOT_PART_METHOD);
+    fprintf(f, "\nTransforms (replace the method's own of the same kind):\n");
+    print_parts(f, INGOT_PART_TRANSFORM);
+    fprintf(f, "\nPolicies:\n");
+    print_parts(f, INGOT_PART_POLICY);
 }

@@ -6,7 +6,7 @@
 
 typedef struct settings {
     text_list positional;
-    bool json, quiet;
+    bool json, markdown, quiet;
     /* model and machine */
     const char *model, *device;
     int threads, n_ctx, n_batch;
@@ -30,13 +30,16 @@ typedef struct settings {
     /* eval */
     int n_windows;
     bool stream;
+    const char *contexts, *depths, *tasks, *methods, *exact, *budgets; /* lists, apart by commas */
+    text_list plans;
+    int n_samples, hops, speed_depth, n_together;
 } settings;
 
 /* The defaults of all commands; a command may then set its own. */
 void settings_defaults(settings *s);
 
 extern const option_group settings_model, settings_vocabulary, settings_compute, settings_passes, settings_cache, settings_prompt, settings_text,
-    settings_answer, settings_system, settings_sampling, settings_eval, settings_stream, settings_context, settings_json, settings_quiet;
+    settings_answer, settings_system, settings_sampling, settings_eval, settings_stream, settings_contexts, settings_recall, settings_report, settings_context, settings_json, settings_markdown, settings_quiet;
 
 /* The plan that the cache options name; on failure prints why and gives false (wrong use). */
 bool settings_plan(const settings *s, ingot_plan *plan);

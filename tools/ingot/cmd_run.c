@@ -88,6 +88,7 @@ static int report_json(const run_job *j, const settings *s) {
     json_put(o, "prefill_tok_s", json_number(rate((double)j->n_tokens, j->prefill_seconds)));
     json_put(o, "decode_tok_s", json_number(rate(a->n_passes, a->seconds)));
     json_put(o, "kv", kv_report_json(j->u.engine, &j->u.info));
+    json_put(o, "calibration", j->u.calibration_path ? json_text(j->u.calibration_path) : json_null());
     json_put(o, "peak_rss_bytes", json_integer((json_int_t)system_peak_rss_bytes()));
     json_put(o, "stop_reason", json_text(answer_end_name(a->end)));
     json_put(o, "seed", json_integer((json_int_t)j->seed));

@@ -99,8 +99,12 @@ static const command *find_command(const char *word) {
     return command_find(word);
 }
 
+/* Room for all that is printed in pieces: it is then written at the end, where a failure still has its reason. */
+static char output[1 << 18];
+
 int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), said in one line */
+    setvbuf(stdout, output, _IOFBF, sizeof output);
     if (argc < 2) {
         command_print_overview(stderr);
         return CLI_WRONG_USE;
