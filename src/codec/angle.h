@@ -18,15 +18,25 @@ static inline double ingot_angle(double x, double y) {
     return angle < 2 * INGOT_PI ? angle : 0;
 }
 
-/* Sine and cosine of an angle of [-1000, 1000] within 1e-12. */
-static inline void ingot_sin_cos(double angle, double *sine, double *cosine) {
-    const double turns = angle * (2 / INGOT_PI);
-    const int quadrant = (int)(turns < 0 ? turns - 0.5 : turns + 0.5);
-    const double t = angle - quadrant * (INGOT_PI / 2), t2 = t * t;
-    double s = 0, c = 0;
-    for (int n = 14; n >= 0; n -= 2) s = 1 - t2 * s / ((n + 2) * (n + 3)), c = 1 - t2 * c / ((n + 1) * (n + 2));
-    s *= t;
-    *sine = quadrant & 2 ? -(quadrant & 1 ? c : s) : (quadrant & 1 ? c : s);
-    *cosine = (quadrant & 1 ? (quadrant & 2 ? s : -s) : (quadrant & 2 ? -c : c));
+/* Sines and cosines of n angles of [-1000, 1000] within 1e-12, side by side. */
+static inline void ingot_sin_cos_of(const double *angle, int n, double *sine, double *cosine) {
+    enum { MOST = 8 };
+    double t[MOST], t2[MOST];
+    int quadrant[MOST];
+    for (int i = 0; i < n; i++) {
+        const double turns = angle[i] * (2 / INGOT_PI);
+        quadrant[i] = (int)(turns < 0 ? turns - 0.5 : turns + 0.5);
+        t[i] = angle[i] - quadrant[i] * (INGOT_PI / 2), t2[i] = t[i] * t[i];
+        sine[i] = cosine[i] = 0;
+    }
+    for (int k = 14; k >= 0; k -= 2)
+        for (int i = 0; i < n; i++) sine[i] = 1 - t2[i] * sine[i] / ((k + 2) * (k + 3)), cosine[i] = 1 - t2[i] * cosine[i] / ((k + 1) * (k + 2));
+    for (int i = 0; i < n; i++) {
+        const double s = sine[i] * t[i], c = cosine[i], a = quadrant[i] & 1 ? c : s, b = quadrant[i] & 1 ? -s : c;
+        sine[i] = quadrant[i] & 2 ? -a : a;
+        cosine[i] = quadrant[i] & 2 ? -b : b;
+    }
 }
+
+static inline void ingot_sin_cos(double angle, double *sine, double *cosine) { ingot_sin_cos_of(&angle, 1, sine, cosine); }
 #endif

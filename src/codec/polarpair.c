@@ -2,13 +2,13 @@
  * Keys only, after RoPE: a pair's radius hardly changes between tokens, and a large channel costs its own pair alone.
  * Block of T = 32 or 64 tokens (a page holds 64; the paper's groups have 128): for each pair f16 radius step, f16 smallest radius, f16 angle step, f16 smallest
  * angle; then codes [T][dim / 2], a byte a pair: radius in the high four bits, angle in the low. A code is the floor, and decodes to the middle of its cell. */
-#include "angle.h"
 #include "codec.h"
 #include "codec_util.h"
+#include "polarpair.h"
 #include <math.h>
 #include <string.h>
 
-enum { CODES = 16, MAX_PAIRS = INGOT_MAX_HEAD_DIM / 2 };
+enum { CODES = INGOT_POLARPAIR_CODES, LANES = INGOT_POLARPAIR_LANES, MAX_PAIRS = INGOT_MAX_HEAD_DIM / 2 };
 
 /* The two channels of pair j. */
 static int low(const ingot_kv_fmt *f, int j) { return f->adjacent_pairs ? 2 * j : j; }
@@ -48,45 +48,19 @@ static void encode(const ingot_kv_fmt *f, const float *x, ptrdiff_t stride, int 
     }
 }
 
-/* Value of code 0 and the step to the next. */
-typedef struct affine {
-    float first, step;
-} affine;
-
-static affine affine_at(const uint8_t *meta) {
-    const float step = ingot_f16_to_f32(ingot_get_u16(meta));
-    return (affine){0.5f * step + ingot_f16_to_f32(ingot_get_u16(meta + 2)), step};
-}
-
-/* t [16] = a cos + b sin of the angles of a pair. One step turns (t, u) by the angle's step, u being the derivative of t. */
-static void angle_table(const uint8_t *meta, float a, float b, float *t) {
-    const affine angle = affine_at(meta);
-    double s, c, step_s, step_c;
-    ingot_sin_cos((double)angle.first, &s, &c);
-    ingot_sin_cos((double)angle.step, &step_s, &step_c);
-    double now = (double)a * c + (double)b * s, slope = (double)b * c - (double)a * s;
-    for (int k = 0; k < CODES; k++) {
-        const double next = now * step_c + slope * step_s;
-        t[k] = (float)now;
-        slope = slope * step_c - now * step_s;
-        now = next;
-    }
-}
-
 static void decode(const ingot_kv_fmt *f, const void *block, float *x) {
     const int pairs = f->dim / 2;
     const uint8_t *meta = block, *codes = meta + 8 * pairs;
-    for (int j = 0; j < pairs; j++) {
-        const affine radius = affine_at(meta + 8 * j);
-        float cosine[CODES], sine[CODES];
-        angle_table(meta + 8 * j + 4, 1.0f, 0.0f, cosine);
-        angle_table(meta + 8 * j + 4, 0.0f, 1.0f, sine);
-        for (int t = 0; t < f->group; t++) {
-            const int code = codes[t * pairs + j];
-            const float r = (float)(code >> 4) * radius.step + radius.first;
-            x[t * f->dim + low(f, j)] = r * cosine[code & 15];
-            x[t * f->dim + high(f, j)] = r * sine[code & 15];
-        }
+    for (int j = 0; j < pairs; j += LANES) {
+        ingot_polarpair_tables p;
+        ingot_polarpair_open(meta + 8 * j, &p);
+        for (int t = 0; t < f->group; t++)
+            for (int i = 0; i < LANES; i++) {
+                const int code = codes[t * pairs + j + i];
+                const float r = (float)(code >> 4) * p.step[i] + p.first[i];
+                x[t * f->dim + low(f, j + i)] = r * p.cosine[code & 15][i];
+                x[t * f->dim + high(f, j + i)] = r * p.sine[code & 15][i];
+            }
     }
 }
 
@@ -99,17 +73,20 @@ static void score(const ingot_kv_fmt *f, const void *prepared, const void *block
     const int pairs = f->dim / 2;
     const float *q = prepared;
     const uint8_t *meta = block, *codes = meta + 8 * pairs;
-    float table[MAX_PAIRS][CODES];
-    affine radius[MAX_PAIRS];
-    for (int j = 0; j < pairs; j++) {
-        radius[j] = affine_at(meta + 8 * j);
-        angle_table(meta + 8 * j + 4, q[low(f, j)], q[high(f, j)], table[j]);
+    float table[MAX_PAIRS][CODES], first[MAX_PAIRS], step[MAX_PAIRS];
+    for (int j = 0; j < pairs; j += LANES) {
+        ingot_polarpair_tables p;
+        ingot_polarpair_open(meta + 8 * j, &p);
+        for (int i = 0; i < LANES; i++) {
+            first[j + i] = p.first[i], step[j + i] = p.step[i];
+            for (int k = 0; k < CODES; k++) table[j + i][k] = q[low(f, j + i)] * p.cosine[k][i] + q[high(f, j + i)] * p.sine[k][i];
+        }
     }
     for (int t = 0; t < f->group; t++) {
         float sum = 0.0f;
         for (int j = 0; j < pairs; j++) {
             const int code = codes[t * pairs + j];
-            sum += ((float)(code >> 4) * radius[j].step + radius[j].first) * table[j][code & 15];
+            sum += ((float)(code >> 4) * step[j] + first[j]) * table[j][code & 15];
         }
         s[t] = sum;
     }

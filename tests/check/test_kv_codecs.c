@@ -28,6 +28,7 @@ static void attend_cases(const ingot_backend *ref, const ingot_backend *be, ingo
             const int k = setups[i].k == SELF ? codec : setups[i].k, v = setups[i].v == SELF ? codec : setups[i].v, group = i % 2 ? other_group(codec, i / 2) : 0;
             kv_case c = {.f = {kv_fmt(k, INGOT_SIDE_K, k == codec ? group : 0, setups[i].dim), kv_fmt(v, INGOT_SIDE_V, v == codec ? group : 0, setups[i].dim)},
                          .n_group = setups[i].n_group, .n_tokens = setups[i].n_tokens, .first = setups[i].first, .n_ctx = setups[i].n_ctx, .view = setups[i].view};
+            c.f[0].adjacent_pairs = i % 3 == 0;
             for (int side = 0; side < 2; side++) {
                 if (!kv_fmt_allowed(&c.f[side]) && c.f[!side].codec == codec) c.f[side] = kv_fmt(F16, (ingot_kv_side)side, 0, setups[i].dim);
             }
@@ -125,6 +126,7 @@ static void decodings(const ingot_backend *ref, const ingot_backend *be, ingot_i
         for (int i = 0; i < 12; i++) {
             const int dim = dims[i / 2], group = i % 2 ? other_group(codec, i / 2) : 0;
             ingot_kv_fmt k = kv_fmt(codec, INGOT_SIDE_K, group, dim), v = kv_fmt(codec, INGOT_SIDE_V, group, dim);
+            k.adjacent_pairs = i % 4 < 2;
             if ((i % 2 && !group) || ingot_codec_get(codec)->narrow) continue; /* a wide frame adds in another order than decode */
             if (!kv_fmt_allowed(&k)) k = kv_fmt(F16, INGOT_SIDE_K, 0, dim);
             if (!kv_fmt_allowed(&v)) v = kv_fmt(F16, INGOT_SIDE_V, 0, dim);

@@ -60,7 +60,7 @@ bool ingot_code_plan(const ingot_kv_fmt *f, code_plan *p) {
 
 cpu_route ingot_cpu_route(const ingot_kv_fmt *f, ingot_kv_side side, int n_rows, code_plan *plan) {
     static const bool own[INGOT_N_CODECS] = {
-        [INGOT_CODEC_POLAR] = true, [INGOT_CODEC_PQ8] = true, [INGOT_CODEC_PQ10] = true, [INGOT_CODEC_PQ12] = true};
+        [INGOT_CODEC_POLAR] = true, [INGOT_CODEC_POLARPAIR] = true, [INGOT_CODEC_PQ8] = true, [INGOT_CODEC_PQ10] = true, [INGOT_CODEC_PQ12] = true};
     if (tile16_has(f)) return ROUTE_TUNED;
     if (own[f->codec]) return ROUTE_OWN;
     if (ingot_code_plan(f, plan)) return ROUTE_PLAN;

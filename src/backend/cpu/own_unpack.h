@@ -1,9 +1,10 @@
 /* Codecs that are neither of one scale and a code an element nor worth a decode row by row have loops of their own, on canonical blocks: product
- * quantisation (a centroid a code) and recursive polar coordinates. Chunks, windows and results as in code_unpack.h. */
+ * quantisation (a centroid a code), recursive polar coordinates, and those of RoPE pairs. Chunks, windows and results as in code_unpack.h. */
 #ifndef INGOT_CPU_OWN_UNPACK_H
 #define INGOT_CPU_OWN_UNPACK_H
 #include "../../codec/codebook.h"
 #include "../../codec/polar.h"
+#include "../../codec/polarpair.h"
 #include "code_unpack.h"
 
 /* out[j][i] = in[i][j] for 4 x 4 floats. */
@@ -133,11 +134,65 @@ static void own_v_polar(const ingot_kv_fmt *f, const uint8_t *tile, cpu_window w
     }
 }
 
+/* --- polar pairs --- */
+
+/* The angles of one pair, code after code. */
+typedef struct pair_tables { float cosine[16], sine[16]; } pair_tables;
+
+static void pair_tables_of(const ingot_polarpair_tables *p, pair_tables *out) {
+    float turned[2][8][16];
+    for (int k = 0; k < 16; k += 4) {
+        for (int i = 0; i < 8; i += 4) {
+            transpose_4((const float *const[4]){p->cosine[k] + i, p->cosine[k + 1] + i, p->cosine[k + 2] + i, p->cosine[k + 3] + i}, &turned[0][i][k], 16);
+            transpose_4((const float *const[4]){p->sine[k] + i, p->sine[k + 1] + i, p->sine[k + 2] + i, p->sine[k + 3] + i}, &turned[1][i][k], 16);
+        }
+    }
+    for (int i = 0; i < 8; i++) {
+        memcpy(out[i].cosine, turned[0][i], sizeof out[i].cosine);
+        memcpy(out[i].sine, turned[1][i], sizeof out[i].sine);
+    }
+}
+
+/* Eight pairs for VW tokens: radii times the cosines into `low`, the sines into `high`, NULL where not wanted; pairs are `step` channels apart. */
+VEC_INLINE void eight_pairs(const code_lanes *l, int j, const ingot_polarpair_tables *p, const pair_tables *tables, ptrdiff_t step, float *low, float *high) {
+    vi word = vi_set(0);
+    for (int i = 0; i < 8; i++) {
+        if (i % 4 == 0) word = code_words(l, j + i);
+        const vf r = vf_add(vf_mul(vi_float(vi_and(vi_right(word, vi_set(4)), vi_set(15))), vf_set(p->step[i])), vf_set(p->first[i]));
+        vf c[16 / VW], s[16 / VW];
+        VEC_UNROLL(2) for (int k = 0; k < 16 / VW; k++) c[k] = vf_load(tables[i].cosine + k * VW), s[k] = vf_load(tables[i].sine + k * VW);
+        if (low) vf_store(low + i * step * 64, vf_mul(r, pick_of_16(word, c)));
+        if (high) vf_store(high + i * step * 64, vf_mul(r, pick_of_16(word, s)));
+        word = vi_right(word, vi_set(8));
+    }
+}
+
+static void own_k_polarpair(const ingot_kv_fmt *f, const uint8_t *tile, cpu_window w, int c0, int channels, float *out) {
+    const int pairs = f->dim / 2, tokens = ingot_codec_tokens(f), step = f->adjacent_pairs ? 2 : 1;
+    const size_t bytes = ingot_codec_get(f->codec)->block_bytes(f);
+    for (int t0 = w.lo / tokens * tokens; t0 < w.hi; t0 += tokens) {
+        const uint8_t *block = tile + (size_t)(t0 / tokens) * bytes, *codes = block + INGOT_POLARPAIR_META * pairs;
+        for (int j = 0; j < pairs; j += 8) {
+            const int low = j * step - c0, high = (f->adjacent_pairs ? 2 * j + 1 : j + pairs) - c0;
+            const bool has_low = low >= 0 && low < channels, has_high = high >= 0 && high < channels;
+            ingot_polarpair_tables p;
+            pair_tables tables[8];
+            if (!has_low && !has_high) continue;
+            ingot_polarpair_open(block + INGOT_POLARPAIR_META * j, &p);
+            pair_tables_of(&p, tables);
+            for (int t = 0; t < tokens; t += VW) {
+                const code_lanes l = code_lanes_of_rows(codes, pairs, t);
+                eight_pairs(&l, j, &p, tables, step, has_low ? out + low * 64 + t0 + t : NULL, has_high ? out + high * 64 + t0 + t : NULL);
+            }
+        }
+    }
+}
+
 /* --- choice --- */
 
 typedef void (*own_unpack_fn)(const ingot_kv_fmt *f, const uint8_t *tile, cpu_window w, int c0, int channels, float *out);
 
 static const own_unpack_fn own_unpack[2][INGOT_N_CODECS] = {
-    [INGOT_SIDE_K] = {[INGOT_CODEC_POLAR] = own_k_polar, [INGOT_CODEC_PQ8] = own_k_pq8, [INGOT_CODEC_PQ10] = own_k_pq10, [INGOT_CODEC_PQ12] = own_k_pq12},
+    [INGOT_SIDE_K] = {[INGOT_CODEC_POLAR] = own_k_polar, [INGOT_CODEC_POLARPAIR] = own_k_polarpair, [INGOT_CODEC_PQ8] = own_k_pq8, [INGOT_CODEC_PQ10] = own_k_pq10, [INGOT_CODEC_PQ12] = own_k_pq12},
     [INGOT_SIDE_V] = {[INGOT_CODEC_POLAR] = own_v_polar, [INGOT_CODEC_PQ8] = own_v_pq8, [INGOT_CODEC_PQ10] = own_v_pq10, [INGOT_CODEC_PQ12] = own_v_pq12}};
 #endif
