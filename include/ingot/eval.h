@@ -64,6 +64,51 @@ ingot_status ingot_eval_kld(ingot_eval_result *out, ingot_model *model, const in
 ingot_status ingot_eval_kld_many(ingot_eval_result *out, ingot_model *model, const int32_t *tokens, size_t n, const ingot_eval_config *config,
                                  const ingot_eval_plan *plans, int n_plans);
 
+/* --- recall: things that stand in a long context and are asked for at its end --- */
+typedef enum ingot_recall_task {
+    INGOT_RECALL_COPY,      /* a passage and the same passage again: every token of the second copy but the first 16 */
+    INGOT_RECALL_PASSKEY,   /* one number, said once */
+    INGOT_RECALL_NEEDLES,   /* a number for each of several names, one at each depth, asked for in another order */
+    INGOT_RECALL_VARIABLES, /* after RULER (Hsieh et al. 2024): which variables have a value that was handed on from one to the next */
+    INGOT_N_RECALL_TASKS
+} ingot_recall_task;
+const char *ingot_recall_task_name(int task);        /* "copy"; NULL when out of range */
+const char *ingot_recall_task_description(int task); /* likewise */
+
+#define INGOT_RECALL_MAX_DEPTHS 16
+typedef struct ingot_recall_config {
+    int n_ctx;         /* tokens of one context, question and answer included */
+    const int *depths; /* [n_depths] in percent of the filling text, ascending; where the thing stands */
+    int n_depths;
+    unsigned tasks;    /* bit i: task i */
+    int n_samples;     /* contexts per depth; for copy and needles, which have all depths in one, contexts */
+    int hops;          /* variables: how often the value is handed on, 1 to 8 */
+    uint64_t seed;
+    ingot_activations activations;
+    int n_batch;       /* as in ingot_eval_config */
+    ingot_progress progress;
+    void *progress_user;
+} ingot_recall_config;
+
+/* An answer counts as given when each of its tokens is the most probable one behind the context and the answer so far. */
+typedef struct ingot_recall_cell {
+    int n_answers, n_tokens;
+    double accuracy; /* share of answers; NaN when there are none */
+    double logprob;  /* mean of log p over the tokens of the right answers, nats */
+} ingot_recall_cell;
+
+typedef struct ingot_recall_result {
+    ingot_recall_cell by_depth[INGOT_N_RECALL_TASKS][INGOT_RECALL_MAX_DEPTHS];
+    ingot_recall_cell all[INGOT_N_RECALL_TASKS]; /* over all depths */
+    ingot_status status; /* as in ingot_eval_result */
+    char message[INGOT_EVAL_MESSAGE_BYTES];
+} ingot_recall_result;
+
+/* text[n_text] fills the space between what is to be found (NULL: made-up sentences). All plans get the same contexts; out[n_plans].
+ * Errors: INGOT_E_INVALID naming a wrong value, or that a context or the text is too short; INGOT_E_CANCELLED. */
+ingot_status ingot_eval_recall(ingot_recall_result *out, ingot_model *model, const int32_t *text, size_t n_text, const ingot_recall_config *config,
+                               const ingot_eval_plan *plans, int n_plans);
+
 #ifdef __cplusplus
 }
 #endif
