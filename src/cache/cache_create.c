@@ -28,11 +28,7 @@ static ingot_status check_config(const ingot_cache_config *f) {
     INGOT_TRY(check_range("max_tokens", f->max_tokens, MAX_TOKENS));
     INGOT_TRY(check_range("max_seqs", f->max_seqs, MAX_SEQS));
     INGOT_TRY(check_range("max_batch", f->max_batch, MAX_BATCH));
-    if (f->plan.window < 0 || f->plan.window > INGOT_MAX_EXACT_WINDOW)
-        return ingot_fail(INGOT_E_INVALID, "an exact window of %d; 0 to %d are possible", f->plan.window, INGOT_MAX_EXACT_WINDOW);
-    if (f->plan.sinks < 0 || f->plan.sinks > INGOT_MAX_EXACT_SINKS)
-        return ingot_fail(INGOT_E_INVALID, "%d exact sinks; 0 to %d are possible", f->plan.sinks, INGOT_MAX_EXACT_SINKS);
-    if (!ingot_policy_get(f->plan.policy.policy)) return ingot_fail(INGOT_E_INVALID, "policy %d does not exist", f->plan.policy.policy);
+    INGOT_TRY(ingot_plan_check(&f->plan, f->n_layers));
     for (int i = 0; i < f->n_layers; i++) {
         const ingot_status s = check_shape(&f->layers[i], ingot_plan_side(&f->plan, i, false), ingot_plan_side(&f->plan, i, true));
         if (s) return ingot_fail_prefix(s, "layer %d", i);

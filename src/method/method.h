@@ -32,8 +32,8 @@ ingot_kv_fmt ingot_side_plan_fmt(const ingot_side_plan *side, bool value, int di
 const char *ingot_side_plan_needs(const ingot_side_plan *side);
 /* "a,b" in the order in which they are applied; "none" for none. Returns `buf`. */
 const char *ingot_transform_names(unsigned transforms, char *buf, size_t cap);
-/* Whether a policy can work with the plan's exact tokens; INGOT_E_INVALID naming the numbers. */
-ingot_status ingot_check_policy(const ingot_plan *p);
+/* Whether a plan's counts, policy and layers can be, for a model of n_layers; INGOT_E_INVALID naming what cannot. Sides: ingot_side_plan_check. */
+ingot_status ingot_plan_check(const ingot_plan *p, int n_layers);
 
 /* The largest numbers of tokens that a plan may ask for. */
 enum { INGOT_MAX_EXACT_WINDOW = 65536, INGOT_MAX_EXACT_SINKS = 4096, INGOT_MAX_BUDGET = 1 << 28 };

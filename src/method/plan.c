@@ -68,10 +68,15 @@ static ingot_status override_layers(ingot_plan *p, const char *spec) {
     return INGOT_OK;
 }
 
-static ingot_status override_count(int *out, const char *what, int value, int max) {
-    if (value < -1 || value > max) return ingot_fail(INGOT_E_INVALID, "%s=%d is not a number from 0 to %d", what, value, max);
-    if (value >= 0) *out = value;
+static ingot_status check_count(const char *what, int value, int max) {
+    if (value < 0 || value > max) return ingot_fail(INGOT_E_INVALID, "%s=%d is not a number from 0 to %d", what, value, max);
     return INGOT_OK;
+}
+
+static ingot_status override_count(int *out, const char *what, int value, int max) {
+    if (value == -1) return INGOT_OK;
+    *out = value;
+    return check_count(what, value, max);
 }
 
 static ingot_status parse(ingot_plan *p, const ingot_plan_spec *spec) {
@@ -94,6 +99,19 @@ ingot_status ingot_plan_parse(ingot_plan *out, const ingot_plan_spec *spec) {
     *out = p;
     INGOT_TRY(parse(&p, spec));
     *out = p;
+    return INGOT_OK;
+}
+
+ingot_status ingot_plan_check(const ingot_plan *p, int n_layers) {
+    INGOT_TRY(check_count("window", p->window, INGOT_MAX_EXACT_WINDOW));
+    INGOT_TRY(check_count("sinks", p->sinks, INGOT_MAX_EXACT_SINKS));
+    INGOT_TRY(ingot_check_policy(p));
+    INGOT_TRY(check_count("the number of layer plans", p->n_layer_plans, INGOT_MAX_LAYER_PLANS));
+    for (int i = 0; i < p->n_layer_plans; i++) {
+        const ingot_layer_plan *l = &p->layer_plans[i];
+        if (l->first < 0 || l->first > l->last || l->last >= n_layers)
+            return ingot_fail(INGOT_E_INVALID, "layers %d-%d of the plan: the model has layers 0 to %d", l->first, l->last, n_layers - 1);
+    }
     return INGOT_OK;
 }
 

@@ -30,6 +30,8 @@ bool ingot_print_both(const ingot_side_plan *k, const ingot_side_plan *v, const 
 
 /* NAME[,budget=N|N%][,recent=N]. `text` is modified. */
 ingot_status ingot_parse_policy(ingot_policy_plan *out, char *text);
+/* Whether the policy can work with the plan's exact tokens; the message names the numbers. */
+ingot_status ingot_check_policy(const ingot_plan *p);
 void ingot_print_policy(const ingot_policy_plan *p, char *buf, size_t cap);
 
 /* RANGE[,RANGE]...=SIDE[/SIDE], appended to the plan. `text` is modified. */

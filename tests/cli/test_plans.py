@@ -62,6 +62,7 @@ def test_wrong_layers():
     wrong("--kv-layers", "0=int99", has=["\"int99\"", "int4"])
     wrong("--kv-layers", "0=q8_0/int4,center", has="keys only")
     wrong("--kv-layers", "5000=q8_0", has=["5000", "1023"])
+    refused(1, "run", "-m", tiny(), "-p", "x", "--kv-layers", "0,9=q8_0", has=["layers 9-9", "0 to 1"])
 
 
 def test_exact_windows_of_a_method_can_be_taken_away():

@@ -217,6 +217,34 @@ TEST("method/layers are stored as the last word on them says") {
     CHECK_STR(ingot_plan_print(&by_hand, text, sizeof text), "int4 layers=0-1,4-5=q8_0");
 }
 
+TEST("method/plans made by hand are checked") {
+    ingot_plan good, p;
+    CHECK_OK(parse(&good, "int4 window=8 sinks=2 policy=knorm,budget=40 layers=0-1=q8_0"));
+    CHECK_OK(ingot_plan_check(&good, 2));
+    CHECK_STATUS(ingot_plan_check(&good, 1), INGOT_E_INVALID);
+    CHECK_HAS(ingot_last_error(), "layers 0-1");
+    p = good, p.window = -1;
+    CHECK_STATUS(ingot_plan_check(&p, 2), INGOT_E_INVALID);
+    p = good, p.sinks = 1 << 20;
+    CHECK_STATUS(ingot_plan_check(&p, 2), INGOT_E_INVALID);
+    p = good, p.policy.policy = 99;
+    CHECK_STATUS(ingot_plan_check(&p, 2), INGOT_E_INVALID);
+    p = good, p.policy.permill = 100;
+    CHECK_STATUS(ingot_plan_check(&p, 2), INGOT_E_INVALID);
+    p = good, p.policy.budget = 10;
+    CHECK_STATUS(ingot_plan_check(&p, 2), INGOT_E_INVALID);
+    p = good, p.policy.recent = -2;
+    CHECK_STATUS(ingot_plan_check(&p, 2), INGOT_E_INVALID);
+    p = good, p.policy.policy = INGOT_POLICY_FULL;
+    CHECK_STATUS(ingot_plan_check(&p, 2), INGOT_E_INVALID);
+    p = good, p.n_layer_plans = 17;
+    CHECK_STATUS(ingot_plan_check(&p, 2), INGOT_E_INVALID);
+    p = good, p.layer_plans[0].first = -1;
+    CHECK_STATUS(ingot_plan_check(&p, 2), INGOT_E_INVALID);
+    p = good, p.layer_plans[0].last = -1;
+    CHECK_STATUS(ingot_plan_check(&p, 2), INGOT_E_INVALID);
+}
+
 TEST("method/printing a plan leaves the last error alone") {
     ingot_plan p;
     char text[INGOT_PLAN_TEXT_BYTES], error[1024];
