@@ -173,7 +173,8 @@ static double assign(work *w) {
 
 /* --- all of it --- */
 
-static void start(work *w) {
+/* False when every point has a centroid of its own already. */
+static bool start(work *w) {
     for (size_t i = 0; i < w->n; i++) {
         w->order[i] = (uint32_t)i;
         for (int d = 0; d < w->dim; d++) w->squares += (double)w->points[i * (size_t)w->dim + (size_t)d] * (double)w->points[i * (size_t)w->dim + (size_t)d];
@@ -185,6 +186,7 @@ static void start(work *w) {
     update(w);
     for (int c = n_cells; c < w->k; c++) memcpy(w->centroids + (ptrdiff_t)c * w->dim, w->centroids, (size_t)w->dim * sizeof(float));
     update(w);
+    return n_cells == w->k;
 }
 
 /* Centroids move less and less. */
@@ -224,8 +226,7 @@ ingot_status ingot_kmeans(float *centroids, double *error, const float *points, 
     float *s = NULL;
     const bool ok = allocate(&w, &s);
     if (ok) {
-        start(&w);
-        const double total = iterate(&w, s);
+        const double total = start(&w) ? iterate(&w, s) : 0.0;
         if (error) *error = total > 0.0 ? total / (double)n : 0.0;
     }
     void *owned[] = {w.columns, w.half, w.cells, w.order, w.start, w.of, w.near, w.near_n, w.sum, s};
