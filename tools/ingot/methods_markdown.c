@@ -26,8 +26,8 @@ static void cell(const char *text) {
 }
 
 static void code_cell(const char *text) {
-    char code[512];
-    snprintf(code, sizeof code, *text ? "`%s`" : "", text);
+    char code[512] = "";
+    if (*text) snprintf(code, sizeof code, "`%s`", text);
     cell(code);
 }
 
