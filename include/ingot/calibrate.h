@@ -30,7 +30,9 @@ typedef struct ingot_calibrate_result {
     int n_windows, n_ctx;
     int n_layers, n_kv_heads, n_query_heads; /* heads over all layers */
     bool whitened;        /* false when some head size has no such transform */
-    /* Audit of the signs of the filters: the share of a query head's queries whose projection on its direction is positive. */
+    /* Audit of the signs of the filters: the share of a query head's queries whose projection on its direction is positive, over the heads of the layers without
+     * sliding window, the only ones that tokens are evicted from. */
+    int n_audited;
     double positive_mean, positive_min;
     int positive_min_layer, positive_min_head;
     int n_books;

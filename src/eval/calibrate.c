@@ -112,24 +112,26 @@ static void derive_layer(void *user, int layer) {
     settle(&r->outcomes[layer], derive_heads(r, layer));
 }
 
-/* How the signs of the filters fared. */
+/* How the signs of the filters fared where they are used: nothing is evicted from layers with a sliding window. (There positions that no query sees together
+ * are far apart in phase, so that one direction cannot serve all of them.) */
 static void audit(calibration_run *r) {
     ingot_calibrate_result *p = r->result;
     double sum = 0.0;
-    p->positive_min = 2.0;
+    p->positive_min = 1.0;
     for (int i = 0; i < r->stats.n_heads; i++) {
         const calibrate_head *h = &r->stats.heads[i];
         const int group = h->shape->n_heads / h->shape->n_kv_heads;
-        for (int g = 0; g < group; g++) {
+        p->n_query_heads += group;
+        for (int g = 0; g < group && !h->shape->sliding_window; g++) {
             const double share = r->arrays[i].positive[g];
             sum += share;
-            p->n_query_heads++;
-            if (share >= p->positive_min) continue;
+            p->n_audited++;
+            if (share >= p->positive_min && p->n_audited > 1) continue;
             p->positive_min = share, p->positive_min_layer = h->layer, p->positive_min_head = h->head * group + g;
         }
         p->whitened &= r->arrays[i].whiten[0] && r->arrays[i].whiten[1];
     }
-    p->positive_mean = sum / p->n_query_heads;
+    p->positive_mean = p->n_audited ? sum / p->n_audited : 0.0;
 }
 
 static ingot_status derive_all(calibration_run *r) {

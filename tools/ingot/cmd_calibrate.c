@@ -25,6 +25,7 @@ static int print_json(const ingot_calibrate_result *r, const char *path) {
     json_put(o, "n_kv_heads", json_integer(r->n_kv_heads));
     json_put(o, "n_query_heads", json_integer(r->n_query_heads));
     json_put(o, "whiten", json_boolean(r->whitened));
+    json_put(signs, "n_heads", json_integer(r->n_audited));
     json_put(signs, "mean", json_number(r->positive_mean));
     json_put(signs, "min", json_number(r->positive_min));
     json_put(signs, "min_layer", json_integer(r->positive_min_layer));
@@ -55,8 +56,11 @@ static int print_text(const ingot_calibrate_result *r, const char *path) {
     printf("  means, outlier channels   keys and values\n");
     printf("  smoothing factors         keys\n");
     printf("  whitening                 %s\n", r->whitened ? "keys and values" : "not for every head: there is no Hadamard matrix of its size");
-    printf("  filters                   keys; positive projections of the queries: %.1f %% on average, least %.1f %% (layer %d, head %d)\n", 100 * r->positive_mean,
-           100 * r->positive_min, r->positive_min_layer, r->positive_min_head);
+    printf("  filters                   keys");
+    if (r->n_audited)
+        printf("; queries on the right side, over %d heads that may evict: %.1f %% on average, least %.1f %% (layer %d, head %d)", r->n_audited, 100 * r->positive_mean,
+               100 * r->positive_min, r->positive_min_layer, r->positive_min_head);
+    printf("\n");
     if (!r->n_books) printf("  codebooks                 none\n");
     for (int i = 0; i < r->n_books; i++) {
         const ingot_calibrate_book_sum *b = &r->books[i];
