@@ -109,6 +109,30 @@ typedef struct ingot_recall_result {
 ingot_status ingot_eval_recall(ingot_recall_result *out, ingot_model *model, const int32_t *text, size_t n_text, const ingot_recall_config *config,
                                const ingot_eval_plan *plans, int n_plans);
 
+/* --- decode speed --- */
+typedef struct ingot_speed_config {
+    int depth;    /* tokens in the cache when it begins: tokens[n] again and again */
+    int n_rounds; /* in each, f16 and then every plan decodes n_block tokens */
+    int n_block;  /* at least 2: the first token of a block, with cold caches, is not counted */
+    ingot_activations activations;
+    int n_batch;  /* of the prefill; as in ingot_eval_config */
+    ingot_progress progress;
+    void *progress_user;
+} ingot_speed_config;
+
+/* From the median time of a token, logits included. base: the f16 cache in the same rounds. */
+typedef struct ingot_speed_result {
+    double tokens_per_second, base_tokens_per_second;
+    ingot_cache_memory memory; /* behind all tokens */
+    ingot_status status;       /* as in ingot_eval_result */
+    char message[INGOT_EVAL_MESSAGE_BYTES];
+} ingot_speed_result;
+
+/* Decodes with plans[n_plans] and f16 by turns, so that a slow moment of the machine hits all of them; out[n_plans]. Prefill is in batches also for plans
+ * that stream. Errors: INGOT_E_INVALID naming a wrong value, those of the base, INGOT_E_CANCELLED. */
+ingot_status ingot_eval_speed(ingot_speed_result *out, ingot_model *model, const int32_t *tokens, size_t n, const ingot_speed_config *config,
+                              const ingot_eval_plan *plans, int n_plans);
+
 #ifdef __cplusplus
 }
 #endif

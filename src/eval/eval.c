@@ -112,12 +112,6 @@ static ingot_status count_windows(int *out, size_t n_tokens, const ingot_eval_co
     return INGOT_OK;
 }
 
-static ingot_status check_tokens(const ingot_model_info *info, const int32_t *tokens, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (tokens[i] < 0 || tokens[i] >= info->n_vocab) return ingot_fail(INGOT_E_INVALID, "token %zu has id %d, the vocabulary has %d", i, tokens[i], info->n_vocab);
-    return INGOT_OK;
-}
-
 static ingot_status allocate(evaluation *ev) {
     const size_t n = (size_t)ev->config->n_ctx, scored = (size_t)ev->n_scored, windows = (size_t)ev->n_windows;
     ev->window = ingot_alloc_array(n, sizeof *ev->window, INGOT_MEM_OTHER);
@@ -148,9 +142,7 @@ static ingot_status evaluate(ingot_eval_result *out, ingot_model *model, const i
                              const ingot_eval_plan *plans, int n_plans, bool kld) {
     if (!model || !tokens) return ingot_fail(INGOT_E_INVALID, "an evaluation needs a model and tokens");
     evaluation ev = {.config = config, .model = model, .n_plans = n_plans, .n_scored = config->n_ctx - 1};
-    ingot_model_info info;
-    ingot_model_info_get(model, &info);
-    INGOT_TRY(check_tokens(&info, tokens, n));
+    INGOT_TRY(ingot_eval_check_tokens(model, tokens, n));
     INGOT_TRY(count_windows(&ev.n_windows, n, config));
     const ingot_status s = run(&ev, out, tokens, plans, kld);
     void *owned[] = {ev.window, ev.want, ev.sorted, ev.positions};

@@ -128,7 +128,7 @@ static ingot_status run(recall *r, ingot_recall_result *out, const ingot_eval_pl
     return INGOT_OK;
 }
 
-static ingot_status check(const ingot_recall_config *c, const int32_t *text, size_t n_text, int n_vocab) {
+static ingot_status check(const ingot_recall_config *c) {
     if (c->n_ctx < 2) return ingot_fail(INGOT_E_INVALID, "contexts of %d tokens, must be at least 2", c->n_ctx);
     if (!c->tasks || c->tasks >> INGOT_N_RECALL_TASKS) return ingot_fail(INGOT_E_INVALID, "tasks 0x%x, must be some of the lowest %d bits", c->tasks, INGOT_N_RECALL_TASKS);
     if (c->n_samples < 1) return ingot_fail(INGOT_E_INVALID, "%d samples, must be at least 1", c->n_samples);
@@ -138,8 +138,6 @@ static ingot_status check(const ingot_recall_config *c, const int32_t *text, siz
         if (c->depths[i] < 0 || c->depths[i] > 100) return ingot_fail(INGOT_E_INVALID, "a depth of %d %%, must be 0 to 100", c->depths[i]);
         if (i && c->depths[i] <= c->depths[i - 1]) return ingot_fail(INGOT_E_INVALID, "the depth %d %% behind %d %%: depths must ascend", c->depths[i], c->depths[i - 1]);
     }
-    for (size_t i = 0; text && i < n_text; i++)
-        if (text[i] < 0 || text[i] >= n_vocab) return ingot_fail(INGOT_E_INVALID, "token %zu has id %d, the vocabulary has %d", i, text[i], n_vocab);
     return INGOT_OK;
 }
 
@@ -148,9 +146,8 @@ ingot_status ingot_eval_recall(ingot_recall_result *out, ingot_model *model, con
     if (!out || !plans || n_plans < 1) return ingot_fail(INGOT_E_INVALID, "%d plans, or no place for their results", n_plans);
     for (int i = 0; i < n_plans; i++) out[i] = (ingot_recall_result){0};
     if (!model || !config) return ingot_fail(INGOT_E_INVALID, "recall needs a model and a configuration");
-    ingot_model_info info;
-    ingot_model_info_get(model, &info);
-    INGOT_TRY(check(config, text, n_text, info.n_vocab));
+    INGOT_TRY(check(config));
+    if (text) INGOT_TRY(ingot_eval_check_tokens(model, text, n_text));
     recall r = {.config = config, .model = model, .text = {text, text ? n_text : 0}, .n_plans = n_plans};
     const ingot_status s = run(&r, out, plans);
     ingot_eval_tracks_close(&r.set);

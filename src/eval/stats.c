@@ -7,6 +7,8 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+void ingot_sort(double *v, size_t n) { qsort(v, n, sizeof *v, compare); }
+
 double ingot_sorted_quantile(const double *v, size_t n, double q) {
     const double at = q * (double)(n - 1);
     const size_t i = (size_t)at;
@@ -34,7 +36,7 @@ void ingot_eval_summarize(eval_summary *out, const eval_position *p, int n_windo
         dp += d;
         dp2 += d * d;
     }
-    qsort(sorted, total, sizeof *sorted, compare);
+    ingot_sort(sorted, total);
     const double count = (double)total;
     *out = (eval_summary){.mean = kld / count, .p99 = ingot_sorted_quantile(sorted, total, 0.99), .p999 = ingot_sorted_quantile(sorted, total, 0.999),
                           .max = sorted[total - 1], .top1_agreement = same / count, .rms_dp = 100.0 * sqrt(dp2 / count), .mean_dp = 100.0 * dp / count};

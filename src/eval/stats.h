@@ -22,6 +22,8 @@ typedef struct eval_summary {
 void ingot_eval_summarize(eval_summary *out, const eval_position *p, int n_windows, int n, double *sorted);
 /* Mean of -log p of p[from..n). */
 double ingot_eval_mean_nll(const eval_position *p, int from, int n, bool base);
+/* Ascending. */
+void ingot_sort(double *v, size_t n);
 /* Quantile q of v[n], ascending, with linear interpolation between order statistics. n at least 1. */
 double ingot_sorted_quantile(const double *v, size_t n, double q);
 #endif

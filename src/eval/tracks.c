@@ -5,6 +5,14 @@
 
 enum { ROWS = 32 }; /* logits held at once by each engine: vocabularies of 262144 tokens make them large */
 
+ingot_status ingot_eval_check_tokens(const ingot_model *model, const int32_t *tokens, size_t n) {
+    ingot_model_info info;
+    ingot_model_info_get(model, &info);
+    for (size_t i = 0; i < n; i++)
+        if (tokens[i] < 0 || tokens[i] >= info.n_vocab) return ingot_fail(INGOT_E_INVALID, "token %zu has id %d, the vocabulary has %d", i, tokens[i], info.n_vocab);
+    return INGOT_OK;
+}
+
 /* --- opening --- */
 static void close_track(eval_track *t) {
     ingot_dealloc(t->batch);
@@ -15,7 +23,7 @@ static void close_track(eval_track *t) {
 
 static ingot_status open_track(eval_track *t, ingot_model *model, const eval_tracks_config *c, const ingot_eval_plan *plan) {
     const ingot_engine_config config = {.plan = plan->plan, .calibration = plan->calibration, .n_ctx = c->n_ctx, .max_sessions = 1,
-                                        .n_batch = plan->stream ? 1 : c->n_batch, .max_logits = ROWS, .activations = c->activations};
+                                        .n_batch = plan->stream && !c->batches ? 1 : c->n_batch, .max_logits = ROWS, .activations = c->activations};
     INGOT_TRY(ingot_engine_create(&t->engine, model, &config));
     INGOT_TRY(ingot_session_create(&t->session, t->engine));
     t->batch = ingot_alloc_array((size_t)ingot_engine_n_batch(t->engine), sizeof *t->batch, INGOT_MEM_SCRATCH);

@@ -42,9 +42,13 @@ typedef struct eval_tracks_config {
     int n_ctx, n_batch; /* n_batch 0: the engine's default */
     ingot_activations activations;
     bool base;
+    bool batches; /* also for plans that stream */
     ingot_progress progress;
     void *progress_user;
 } eval_tracks_config;
+
+/* INGOT_E_INVALID naming the first of tokens[n] that is not of the model's vocabulary. */
+ingot_status ingot_eval_check_tokens(const ingot_model *model, const int32_t *tokens, size_t n);
 
 /* Opens an engine for each plan. A plan that cannot have one is marked (tracks[i].status) and takes no part; the base must open.
  * On failure everything is closed again. */

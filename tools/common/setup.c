@@ -45,22 +45,29 @@ static const char *calibration_of_environment(void) {
     return NULL;
 }
 
-int setup_calibration(setup *u, const settings *s, const ingot_plan *plan) {
-    const char *part;
-    const bool needed = ingot_plan_needs_calibration(plan, &part);
-    if (u->calibration || !(needed || s->calibration)) return CLI_DONE;
+const char *setup_calibration_path(setup *u, const settings *s) {
     const char *path = s->calibration ? s->calibration : calibration_of_environment();
-    if (!path) {
-        const int n = snprintf(u->beside, sizeof u->beside, "%s.ingotcal", s->model);
-        if (n >= (int)sizeof u->beside || access(u->beside, F_OK))
-            return cli_fail("%s needs a calibration of the model, and there is no %s.ingotcal: make one with 'ingot calibrate', or name one with --calibration or INGOT_CALIBRATION",
-                            part, s->model);
-        path = u->beside;
-    }
+    if (path) return path;
+    const int n = snprintf(u->beside, sizeof u->beside, "%s.ingotcal", s->model);
+    return n >= (int)sizeof u->beside || access(u->beside, F_OK) ? NULL : u->beside;
+}
+
+int setup_open_calibration(setup *u, const char *path) {
     const ingot_status status = ingot_calibration_open(&u->calibration, path);
     if (status != INGOT_OK) return cli_fail_status(status);
     u->calibration_path = path;
     return CLI_DONE;
+}
+
+int setup_calibration(setup *u, const settings *s, const ingot_plan *plan) {
+    const char *part;
+    const bool needed = ingot_plan_needs_calibration(plan, &part);
+    if (u->calibration || !(needed || s->calibration)) return CLI_DONE;
+    const char *path = setup_calibration_path(u, s);
+    if (!path)
+        return cli_fail("%s needs a calibration of the model, and there is no %s.ingotcal: make one with 'ingot calibrate', or name one with --calibration or INGOT_CALIBRATION",
+                        part, s->model);
+    return setup_open_calibration(u, path);
 }
 
 int setup_engine(setup *u, const settings *s, const ingot_plan *plan, int n_ctx) {

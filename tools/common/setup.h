@@ -23,6 +23,9 @@ int setup_vocabulary(setup *u, const settings *s, const char *command); /* token
 /* The calibration that --calibration names, else, where the plan needs one, what INGOT_CALIBRATION names or MODEL.ingotcal. Once opened it stays: a second
  * plan may be asked for. setup_engine does this by itself. */
 int setup_calibration(setup *u, const settings *s, const ingot_plan *plan);
+/* Its two halves: where a calibration is (NULL: nowhere), and opening it. */
+const char *setup_calibration_path(setup *u, const settings *s);
+int setup_open_calibration(setup *u, const char *path);
 int setup_engine(setup *u, const settings *s, const ingot_plan *plan, int n_ctx); /* and one session */
 void setup_close(setup *u);
 #endif

@@ -10,6 +10,12 @@ const char *eval_activations(const settings *s) { return s->activations == INGOT
 
 int eval_fail(ingot_status status) { return status == INGOT_E_CANCELLED ? cli_fail("interrupted") : cli_fail_status(status); }
 
+json_t *eval_quarters(const double quarter[4]) {
+    json_t *a = json_array();
+    for (int i = 0; i < 4; i++) json_push(a, json_number(quarter[i]));
+    return a;
+}
+
 int eval_open(eval_job *j, const settings *s, const char *command, bool needed) {
     if (!settings_plan(s, &j->plan.plan)) return CLI_WRONG_USE;
     j->plan.stream = s->stream;

@@ -19,6 +19,19 @@ typedef struct eval_job {
  * printing one line when it is not CLI_DONE. */
 int eval_open(eval_job *j, const settings *s, const char *command, bool needed);
 void eval_close(eval_job *j);
+json_t *eval_quarters(const double quarter[4]);
+/* The figures that a window (ingot_eval_window) and the whole (ingot_eval_result) have in common. */
+#define EVAL_PUT_KLD(o, r)                                                     \
+    do {                                                                       \
+        json_put(o, "mean", json_number((r)->kld_mean));                       \
+        json_put(o, "p99", json_number((r)->kld_p99));                         \
+        json_put(o, "p999", json_number((r)->kld_p999));                       \
+        json_put(o, "max", json_number((r)->kld_max));                         \
+        json_put(o, "quarters", eval_quarters((r)->kld_quarter));              \
+        json_put(o, "top1_agreement", json_number((r)->top1_agreement));       \
+        json_put(o, "rms_dp", json_number((r)->rms_dp));                       \
+        json_put(o, "mean_dp", json_number((r)->mean_dp));                     \
+    } while (0)
 /* Says why a measure failed. An exit code. */
 int eval_fail(ingot_status status);
 /* Float activations, windows of 2048 tokens. */

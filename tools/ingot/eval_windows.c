@@ -3,32 +3,13 @@
 #include <ingot/eval.h>
 #include <math.h>
 
-static json_t *quarters_json(const double quarter[4]) {
-    json_t *a = json_array();
-    for (int i = 0; i < 4; i++) json_push(a, json_number(quarter[i]));
-    return a;
-}
-
-/* The figures that a window and the whole have in common. */
-#define PUT_KLD(o, r)                                                          \
-    do {                                                                       \
-        json_put(o, "mean", json_number((r)->kld_mean));                       \
-        json_put(o, "p99", json_number((r)->kld_p99));                         \
-        json_put(o, "p999", json_number((r)->kld_p999));                       \
-        json_put(o, "max", json_number((r)->kld_max));                         \
-        json_put(o, "quarters", quarters_json((r)->kld_quarter));              \
-        json_put(o, "top1_agreement", json_number((r)->top1_agreement));       \
-        json_put(o, "rms_dp", json_number((r)->rms_dp));                       \
-        json_put(o, "mean_dp", json_number((r)->mean_dp));                     \
-    } while (0)
-
 static json_t *window_json(const ingot_eval_window *w, bool kld) {
     json_t *o = json_object();
     json_put(o, "nll_all", json_number(w->nll_all));
     json_put(o, "nll_second_half", json_number(w->nll_second_half));
     if (!kld) return o;
     json_put(o, "nll_second_half_base", json_number(w->nll_second_half_base));
-    PUT_KLD(o, w);
+    EVAL_PUT_KLD(o, w);
     json_put(o, "ppl", json_number(exp(w->nll_second_half)));
     json_put(o, "ppl_base", json_number(exp(w->nll_second_half_base)));
     return o;
@@ -36,7 +17,7 @@ static json_t *window_json(const ingot_eval_window *w, bool kld) {
 
 static int print_json(const settings *s, const char *method, const ingot_eval_result *r, bool kld) {
     json_t *o = json_object(), *windows = json_array();
-    if (kld) PUT_KLD(o, r);
+    if (kld) EVAL_PUT_KLD(o, r);
     json_put(o, "ppl", json_number(r->ppl));
     if (kld) json_put(o, "ppl_base", json_number(r->ppl_base));
     json_put(o, "n_tokens", json_integer((json_int_t)r->n_tokens));
