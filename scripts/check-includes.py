@@ -26,7 +26,7 @@ ARROWS = {
     "tokenizer": {"gguf", "base"},
     "model": {"backend", "gguf", "wtype", "tokenizer", "calibration/fingerprint.h", "base"},
     "engine": {"model", "cache", "method", "calibration", "tokenizer", "backend", "gguf", "wtype", "base"},
-    "eval": {"engine/capture.h", "model/output_moment.h", "calibration/derive.h", "policy", "codec", "transform", "base"},
+    "eval": {"engine/capture.h", "model/output_moment.h", "calibration/derive.h", "cache/cache_team.h", "policy", "codec", "transform", "base"},
     "tools/common": set(),
     "tools/ingot": {"tools/common"},
 }
@@ -36,7 +36,7 @@ NEW_BACKEND = ARROWS["backend/ref"]
 PLAIN = {"status.h", "types.h"}
 PARTS = PLAIN | {"calibration.h"}
 LIBRARY = PARTS | {"machine.h", "method.h", "cache.h", "device.h", "ingot.h"}
-ENGINE = LIBRARY | {"model.h", "session.h", "eval.h", "calibrate.h"}
+ENGINE = LIBRARY | {"model.h", "session.h", "eval.h", "calibrate.h", "probe.h"}
 # Public headers (<ingot/...>) that a room may include. Tools and tests: all.
 PUBLIC = {
     "base": PLAIN | {"ingot.h", "machine.h"},  # what these two declare is of this room

@@ -15,4 +15,7 @@ ingot_status ingot_cache_step_status(const ingot_cache *cache);
 /* Canonical block that holds one stored position, as it lies in the cache (transformed, if the plan says so); *fmt: its format. `block` has
  * room for INGOT_PAGE_TOKENS * (2 * dim + 4) bytes. Positions that are no longer held: INGOT_E_INVALID. */
 ingot_status ingot_cache_get_block(const ingot_cache *cache, int layer, int seq, bool value, int head, int position, void *block, ingot_kv_fmt *fmt);
+/* Takes x [dim], what such a block decodes to for this position (which is held), from its stored form back into the model's own frame: the mean of centred keys is
+ * added, transforms are undone. Returns whether the position is packed; else it is one of the exact ones. */
+bool ingot_cache_restore_row(const ingot_cache *cache, int layer, int seq, bool value, int head, int position, float *x);
 #endif
