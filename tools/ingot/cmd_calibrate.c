@@ -4,9 +4,11 @@
 #include "common/setup.h"
 #include "common/system.h"
 #include <ingot/calibrate.h>
+#include <errno.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define SUFFIX ".ingotcal" /* where commands look for a calibration by themselves */
 
@@ -79,6 +81,16 @@ static const char *source(const settings *s, char *buf, size_t cap) {
     return cli_printable(slash ? slash + 1 : s->file, buf, cap);
 }
 
+/* Whether a file can be made there: said before minutes of work. An exit code. */
+static int check_folder(const char *path) {
+    const char *slash = strrchr(path, '/');
+    strbuf folder = {0};
+    strbuf_add(&folder, slash ? path : ".", slash == path ? 1 : slash ? (size_t)(slash - path) : 1);
+    const int code = access(folder.data, W_OK | X_OK) == 0 ? CLI_DONE : cli_fail("%s: %s", folder.data, strerror(errno));
+    strbuf_free(&folder);
+    return code;
+}
+
 static int calibrate(const settings *s, setup *u, const int32_t *ids, size_t n, const char *path) {
     char name[256];
     u->progress = progress_start(s->quiet);
@@ -106,9 +118,11 @@ static int run_calibrate(const settings *s) {
         strbuf_add(&beside, s->model, strlen(s->model));
         strbuf_add(&beside, SUFFIX, strlen(SUFFIX));
     }
+    const char *path = s->output ? s->output : beside.data;
+    if (!code) code = check_folder(path);
     if (!code) {
         const ingot_status status = ingot_model_tokenize(u.model, text.data, text.n, 0, &ids, &n);
-        code = status == INGOT_OK ? calibrate(s, &u, ids, n, s->output ? s->output : beside.data) : cli_fail_status(status);
+        code = status == INGOT_OK ? calibrate(s, &u, ids, n, path) : cli_fail_status(status);
     }
     ingot_free_memory(ids);
     strbuf_free(&text);
