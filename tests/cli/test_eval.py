@@ -19,10 +19,15 @@ def test_ppl_keys_and_values():
 
 def test_kld_keys_and_values():
     r = done_json("eval", "kld", "-m", tiny(), "-f", text(), "-c", "64", "--windows", "2", "--kv", "int4")
-    keys = {"mean", "p99", "p999", "top1_agreement", "ppl", "ppl_base"}
+    keys = {"mean", "p99", "p999", "max", "quarters", "top1_agreement", "rms_dp", "mean_dp", "ppl", "ppl_base"}
     check(keys <= set(r) and len(r["windows"]) == 2 and all(keys <= set(w) for w in r["windows"]), r)
     check(0 < r["mean"] < r["p99"] <= r["p999"] and 0 < r["top1_agreement"] <= 1, r)
     check(r["method"] == "int4", r)
+    for part in [r, *r["windows"]]:
+        check(part["p999"] <= part["max"] and len(part["quarters"]) == 4 and abs(part["mean_dp"]) < part["rms_dp"] < 100, part)
+        # 63 positions: quarters of 15, 16, 16 and 16
+        check(math.isclose(part["mean"], sum(n * q for n, q in zip((15, 16, 16, 16), part["quarters"])) / 63, rel_tol=1e-9), part)
+    check(r["max"] == max(w["max"] for w in r["windows"]), r)
 
 
 def test_f16_does_not_differ_from_itself():
@@ -60,3 +65,25 @@ def test_text_output_names_cache_and_activations():
 def test_text_shorter_than_a_window():
     refused(1, "eval", "ppl", "-m", tiny(), "-p", "too short", "-c", "64", has=["9", "64"])
     refused(2, "eval", "ppl", "-m", tiny(), "-p", "too short", "-c", "1", has="'1'")
+
+
+def test_help_of_every_measure():
+    r = done("eval", "--help")
+    for word in ("ppl", "kld", "recall", "report"):
+        check(f"\n  {word} " in r.out, r)
+        h = done("eval", word, "--help")
+        check(h.out.startswith(f"Usage: ingot eval {word} -m MODEL") and done("help", "eval", word).out == h.out, h)
+    refused(2, "help", "eval", "wibble", has="'wibble'")
+    refused(2, "help", "run", "wibble", has="'wibble'")
+    refused(2, "eval", has="ppl, kld")
+
+
+def test_token_by_token_evicts_after_each():
+    plain = ["eval", "kld", "-m", tiny(), "-f", text(), "-c", "96", "--windows", "2"]
+    args = [*plain, "--kv-policy", "streaming,budget=32", "--kv-sinks", "2"]
+    batch, stream, ones = done_json(*args), done_json(*args, "--stream"), done_json(*args, "-b", "1")
+    check(stream["stream"] and not batch["stream"], stream)
+    check(stream["mean"] > 1.2 * batch["mean"] > 0, f"{batch} {stream}")
+    check(math.isclose(stream["mean"], ones["mean"], rel_tol=1e-3) and math.isclose(stream["ppl"], ones["ppl"], rel_tol=1e-3), f"{stream} {ones}")
+    batch, stream = done_json(*plain, "--kv", "q8_0"), done_json(*plain, "--kv", "q8_0", "--stream")
+    check(math.isclose(batch["mean"], stream["mean"], rel_tol=0.1), f"{batch} {stream}")

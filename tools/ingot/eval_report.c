@@ -37,11 +37,22 @@ static int open_calibration(report *r) {
     return CLI_DONE;
 }
 
+/* Before anything is computed: the longest context must have its windows. */
+static int check_text(const report *r) {
+    const size_t windows = r->s->n_windows ? (size_t)r->s->n_windows : 1;
+    for (int i = 0; i < r->n_contexts; i++)
+        if (windows * (size_t)r->contexts[i] > r->job.n_ids)
+            return cli_fail("the text has %zu tokens, %zu are needed for %zu window%s of %d tokens", r->job.n_ids, windows * (size_t)r->contexts[i], windows,
+                            windows == 1 ? "" : "s", r->contexts[i]);
+    return CLI_DONE;
+}
+
 static int run_report(const settings *s) {
     static report r;
     r = (report){.s = s};
     int code = read_options(&r, s);
     if (!code) code = eval_open(&r.job, s, "eval report", true);
+    if (!code) code = check_text(&r);
     if (!code) code = open_calibration(&r);
     if (!code) code = report_rows_make(&r);
     if (!code) code = report_open(&r);
