@@ -1,4 +1,7 @@
 /* Attention with AVX2: few rows on the packed tiles of tuned codecs, all else on tiles unpacked once. */
+#include "unpack.h"
+#define UNPACK ingot_unpack_avx2
+
 #include "attend_packed.h"
 #include "attend_rows.h"
 #include "attend_state.h"

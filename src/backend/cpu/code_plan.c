@@ -19,25 +19,23 @@ static bool is_e4m3(const float *level, int n) {
     return true;
 }
 
-static bool is_readable(const code_part *p, ingot_kv_side side) {
-    const ingot_code_shape *s = &p->s;
-    if (s->bits < 1 || s->bits > 8 || p->block_bytes < 4 || p->channels % 16) return false;
-    if (s->order == INGOT_ORDER_HALVES) return p->tokens == 1 && (s->bits == 4 || s->bits == 5) && s->group == 32;
-    if (s->token_stride) return side == INGOT_SIDE_K && p->tokens % 16 == 0 && s->has_offset && s->code_at + s->token_stride >= 4;
-    return p->tokens == 1 && s->group % 16 == 0;
+/* The 8-bit codes there are (affine, FP8) are levels by arithmetic. */
+static bool find_levels(code_part *p) {
+    const int bits = p->s.bits, n = 1 << bits;
+    p->kind = bits <= 3 ? CODE_TABLE_8 : bits == 4 ? CODE_TABLE_16 : bits == 5 ? CODE_TABLE_32 : CODE_TABLE_64;
+    for (int i = 0; i < 64; i++) p->table[i] = p->s.level[i & (n - 1)];
+    if (bits <= 6) return true;
+    p->base = (int)p->s.level[0];
+    p->kind = is_linear(p->s.level, n) ? CODE_LINEAR : CODE_E4M3;
+    return p->kind == CODE_LINEAR || is_e4m3(p->s.level, n);
 }
 
-static void find_levels(code_part *p) {
-    const int bits = p->s.bits, n = 1 << bits;
-    p->kind = bits <= 3 ? CODE_TABLE_8 : bits == 4 ? CODE_TABLE_16 : bits == 5 ? CODE_TABLE_32 : bits == 6 ? CODE_TABLE_64 : CODE_ANY;
-    if (p->kind != CODE_ANY) {
-        for (int i = 0; i < 64; i++) p->table[i] = p->s.level[i & (n - 1)];
-    } else if (is_linear(p->s.level, n)) {
-        p->kind = CODE_LINEAR;
-        p->base = (int)p->s.level[0];
-    } else if (is_e4m3(p->s.level, n)) {
-        p->kind = CODE_E4M3;
-    }
+static bool is_readable(const code_part *p, ingot_kv_side side) {
+    const ingot_code_shape *s = &p->s;
+    if (p->block_bytes < 4 || p->channels % 16) return false;
+    if (s->order == INGOT_ORDER_HALVES) return p->tokens == 1 && (s->bits == 4 || s->bits == 5) && s->group == 32;
+    if (s->token_stride) return side == INGOT_SIDE_K && p->tokens % 16 == 0 && s->bits <= 4 && s->has_offset && s->code_at + s->token_stride >= 4;
+    return p->tokens == 1 && s->group % 16 == 0;
 }
 
 bool ingot_code_plan(const ingot_kv_fmt *f, code_plan *p) {
@@ -51,8 +49,7 @@ bool ingot_code_plan(const ingot_kv_fmt *f, code_plan *p) {
     for (int i = 0; i < p->n; i++) {
         code_part *part = &p->part[i];
         *part = (code_part){.s = shape[i], .channels = channels[i], .block_bytes = (int)codec->block_bytes(f), .tokens = ingot_codec_tokens(f)};
-        if (!is_readable(part, f->side)) return false;
-        find_levels(part);
+        if (!is_readable(part, f->side) || !find_levels(part)) return false;
         p->begin[i + 1] = p->begin[i] + channels[i];
     }
     return true;

@@ -4,8 +4,8 @@
 #define INGOT_CPU_CODE_PLAN_H
 #include "../kv.h"
 
-/* How a code becomes its level: by permutations of a table of so many entries, by arithmetic, or by a gather. */
-typedef enum code_kind { CODE_TABLE_8, CODE_TABLE_16, CODE_TABLE_32, CODE_TABLE_64, CODE_LINEAR, CODE_E4M3, CODE_ANY } code_kind;
+/* How a code becomes its level: by a table of so many entries, or by arithmetic. */
+typedef enum code_kind { CODE_TABLE_8, CODE_TABLE_16, CODE_TABLE_32, CODE_TABLE_64, CODE_LINEAR, CODE_E4M3, CODE_KINDS } code_kind;
 
 typedef struct code_part {
     ingot_code_shape s;

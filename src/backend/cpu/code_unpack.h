@@ -54,27 +54,30 @@ VEC_INLINE vf code_value(const code_kind kind, const bool offset, const code_lev
 
 /* --- K --- */
 
-/* Codes that a word holds, so that four words are read for as many whole bytes. */
+/* Channels [from, from + n) of a group for VW tokens, or all channels of all groups of blocks with channel scales. */
+typedef void (*k_group_fn)(const code_part *p, const code_lanes *l, int code_at, int from, int n, vf scale, vf shift, float *out);
+
+/* Codes that a word holds, so that a word begins within a byte at most 4 bits from its start. */
 VEC_INLINE int codes_per_word(int bits) { return bits <= 2 ? 16 : bits <= 4 ? 8 : 4; }
 
-/* Channels [from, from + n) of a group, whose codes begin at code_at. */
-VEC_INLINE void unpack_k_stream(const code_kind kind, const bool offset, const code_part *p, const code_levels *lv, const code_lanes *l, int code_at, int from, int n,
-                                vf scale, vf shift, float *out) {
+VEC_INLINE void k_stream(const code_kind kind, const bool offset, const code_part *p, const code_lanes *l, int code_at, int from, int n, vf scale, vf shift, float *out) {
+    const code_levels lv = code_levels_of(p);
     const int bits = p->s.bits, per = codes_per_word(bits);
     const vi step = vi_set((uint32_t)bits);
     for (int c = from; c < from + n; c += per) {
         vi w = vi_right(code_words(l, code_at + c * bits / 8), vi_set((uint32_t)(c * bits % 8)));
         for (int i = 0; i < per; i += 4) {
             VEC_UNROLL(4) for (int k = 0; k < 4; k++, out += 64) {
-                vf_store(out, code_value(kind, offset, lv, w, scale, shift));
+                vf_store(out, code_value(kind, offset, &lv, w, scale, shift));
                 w = vi_right(w, step);
             }
         }
     }
 }
 
-/* A whole group of n = 16 or 32 channels in the order of ggml. */
-VEC_INLINE void unpack_k_halves(const code_kind kind, const bool offset, const code_levels *lv, const code_lanes *l, int code_at, int n, vf scale, vf shift, float *out) {
+/* A whole group of 16 or 32 channels in the order of ggml; from is 0. */
+VEC_INLINE void k_halves(const code_kind kind, const bool offset, const code_part *p, const code_lanes *l, int code_at, int n, vf scale, vf shift, float *out) {
+    const code_levels lv = code_levels_of(p);
     const bool five = kind == CODE_TABLE_32;
     const vi fifth = five ? code_words(l, code_at) : vi_set(0), step = vi_set(4);
     if (five) code_at += n / 8;
@@ -82,7 +85,7 @@ VEC_INLINE void unpack_k_halves(const code_kind kind, const bool offset, const c
         vi w = code_words(l, code_at + c);
         VEC_UNROLL(8) for (int i = 0; i < 8; i++) {
             const int channel = c + i / 2 + i % 2 * (n / 2);
-            vf_store(out + channel * 64, code_value(kind, offset, lv, five ? vi_with_fifth(w, fifth, vi_set((uint32_t)channel)) : w, scale, shift));
+            vf_store(out + channel * 64, code_value(kind, offset, &lv, five ? vi_with_fifth(w, fifth, vi_set((uint32_t)channel)) : w, scale, shift));
             w = vi_right(w, step);
         }
     }
@@ -91,23 +94,20 @@ VEC_INLINE void unpack_k_halves(const code_kind kind, const bool offset, const c
 VEC_INLINE int shorter(int a, int b) { return a < b ? a : b; }
 
 /* Scales of a token's groups of channels. */
-VEC_INLINE void unpack_k_rows(const code_kind kind, const bool offset, const code_part *p, const uint8_t *tile, cpu_window w, int c0, int channels, float *out) {
-    const code_levels lv = code_levels_of(p);
+static void unpack_k_rows(const code_part *p, k_group_fn group, const uint8_t *tile, cpu_window w, int c0, int channels, float *out) {
     for (int t = w.lo / VW * VW; t < w.hi; t += VW) {
         const code_lanes l = code_lanes_at(p, tile, t);
         for (int c = c0; c < c0 + channels;) {
-            const int g = c / p->s.group, from = c - g * p->s.group, n = shorter(p->s.group - from, c0 + channels - c), code_at = p->s.code_at + g * p->s.code_stride;
-            const vf scale = code_scales(p, &l, g), shift = offset ? code_offsets(p, &l, g) : vf_zero();
-            float *o = out + (c - c0) * 64 + t;
-            if (p->s.order == INGOT_ORDER_HALVES) unpack_k_halves(kind, offset, &lv, &l, code_at, n, scale, shift, o);
-            else unpack_k_stream(kind, offset, p, &lv, &l, code_at, from, n, scale, shift, o);
+            const int g = c / p->s.group, from = c - g * p->s.group, n = shorter(p->s.group - from, c0 + channels - c);
+            const vf scale = code_scales(p, &l, g), shift = p->s.has_offset ? code_offsets(p, &l, g) : vf_zero();
+            group(p, &l, p->s.code_at + g * p->s.code_stride, from, n, scale, shift, out + (c - c0) * 64 + t);
             c += n;
         }
     }
 }
 
-/* Scales of a channel for all tokens of a block. */
-VEC_INLINE void unpack_k_blocks(const code_kind kind, const code_part *p, const uint8_t *tile, cpu_window w, int c0, int channels, float *out) {
+/* Scales of a channel for all tokens of a block; codes of at most 4 bits. */
+static void unpack_k_blocks(const code_part *p, const uint8_t *tile, cpu_window w, int c0, int channels, float *out) {
     const code_levels lv = code_levels_of(p);
     const int bits = p->s.bits, per = codes_per_word(bits);
     const vi step = vi_set((uint32_t)bits);
@@ -117,9 +117,9 @@ VEC_INLINE void unpack_k_blocks(const code_kind kind, const code_part *p, const 
         for (int c = c0; c < c0 + channels; c += per) {
             vi words = vi_right(code_words(&l, p->s.code_at + c * bits / 8), vi_set((uint32_t)(c * bits % 8)));
             const uint8_t *scale = block + p->s.scale_at + c * p->s.scale_stride, *shift = block + p->s.offset_at + c * p->s.offset_stride;
-            for (int i = 0; i < per; i++) {
-                const vf x = code_value(kind, true, &lv, words, code_half(scale + i * p->s.scale_stride), code_half(shift + i * p->s.offset_stride));
-                vf_store(out + (c - c0 + i) * 64 + t, x);
+            float *o = out + (c - c0) * 64 + t;
+            for (int i = 0; i < per; i++, o += 64) {
+                vf_store(o, code_value(CODE_TABLE_16, true, &lv, words, code_half(scale + i * p->s.scale_stride), code_half(shift + i * p->s.offset_stride)));
                 words = vi_right(words, step);
             }
         }
@@ -128,11 +128,21 @@ VEC_INLINE void unpack_k_blocks(const code_kind kind, const code_part *p, const 
 
 /* --- V --- */
 
+/* The tokens of a window, and the scales and offsets of one of their groups. */
+typedef struct v_tokens {
+    const uint8_t *tile;
+    cpu_window w;
+    float scale[64], shift[64];
+} v_tokens;
+
+/* Channels [from, from + n) of a group; out [token][64]. */
+typedef void (*v_group_fn)(const code_part *p, const v_tokens *v, int code_at, int from, int n, float *out);
+
 /* Where the codes of VW channels lie in the bytes that are loaded: 4 byte numbers a lane, and the bit in the word they make. */
 typedef struct code_spread { vi from, shift; } code_spread;
 
 /* Of codes `bits` apart; or, with half > 0, of nibbles: lane i the low one of byte i below half, then the high ones. */
-VEC_INLINE code_spread code_spread_of(int bits, int half) {
+static code_spread code_spread_of(int bits, int half) {
     uint8_t from[VW * 4];
     uint32_t shift[VW];
     for (int i = 0; i < VW; i++) {
@@ -145,88 +155,110 @@ VEC_INLINE code_spread code_spread_of(int bits, int half) {
 
 VEC_INLINE vi code_lift(const code_spread *sp, const uint8_t *p) { return vi_right(vi_spread(p, sp->from), sp->shift); }
 
-VEC_INLINE void unpack_v_stream(const code_kind kind, const bool offset, const code_levels *lv, const code_spread *sp, int bits, const uint8_t *codes, int from, int n, vf scale,
-                                vf shift, float *out) {
-    for (int c = from; c < from + n; c += VW) vf_store(out + c - from, code_value(kind, offset, lv, code_lift(sp, codes + c * bits / 8), scale, shift));
+enum { SPREAD_BYTES = 16 }; /* what a spread may read from the first byte of the codes it wants on */
+
+/* The codes of a group of a token, `bytes` of which are wanted; at the end of the tile from a copy in `room`. */
+VEC_INLINE const uint8_t *v_codes(const code_part *p, const v_tokens *v, int t, int code_at, int bytes, uint8_t *room) {
+    const uint8_t *row = v->tile + (ptrdiff_t)t * p->block_bytes;
+    if (t * p->block_bytes + code_at + bytes + SPREAD_BYTES <= 64 * p->block_bytes) return row + code_at;
+    memcpy(room, row + code_at, (size_t)shorter(p->block_bytes - code_at, bytes + SPREAD_BYTES));
+    return room;
 }
 
-/* A whole group of 32 channels, or of 16 with a spread of its own. */
-VEC_INLINE void unpack_v_halves(const code_kind kind, const bool offset, const code_levels *lv, const code_spread *sp, const uint8_t *codes, int n, vf scale, vf shift, float *out) {
-    const bool five = kind == CODE_TABLE_32;
-    uint32_t fifth = 0;
-    if (five) memcpy(&fifth, codes, 4);
-    if (five) codes += n / 8;
-    for (int c = 0; c < n; c += VW) {
-        const bool high = VW <= n / 2 && c >= n / 2;
-        vi code = code_lift(sp, codes + c % (n / 2));
-        if (high) code = vi_right(code, vi_set(4));
-        if (five) code = vi_with_fifth(code, vi_set(fifth), vi_add(vi_lanes(1), vi_set((uint32_t)c)));
-        vf_store(out + c, code_value(kind, offset, lv, code, scale, shift));
+VEC_INLINE void v_stream(const code_kind kind, const bool offset, const code_part *p, const v_tokens *v, int code_at, int from, int n, float *out) {
+    const code_levels lv = code_levels_of(p);
+    const int bits = p->s.bits, begin = from * bits / 8;
+    const code_spread sp = code_spread_of(bits, 0);
+    uint8_t room[64 + SPREAD_BYTES];
+    for (int t = v->w.lo; t < v->w.hi; t++) {
+        const uint8_t *codes = v_codes(p, v, t, code_at + begin, n * bits / 8, room);
+        const vf scale = vf_set(v->scale[t]), shift = vf_set(v->shift[t]);
+        float *o = out + t * 64;
+        for (int c = 0; c < n; c += VW) vf_store(o + c, code_value(kind, offset, &lv, code_lift(&sp, codes + c * bits / 8), scale, shift));
     }
 }
 
-enum { SPREAD_BYTES = 16 }; /* what a spread may read from the first byte of the codes it wants on */
-
-VEC_INLINE void unpack_v_rows(const code_kind kind, const bool offset, const code_part *p, const uint8_t *tile, cpu_window w, int c0, int channels, float *out) {
+/* A whole group of 16 or 32 channels in the order of ggml. */
+VEC_INLINE void v_halves(const code_kind kind, const bool offset, const code_part *p, const v_tokens *v, int code_at, int n, float *out) {
     const code_levels lv = code_levels_of(p);
-    const bool halves = p->s.order == INGOT_ORDER_HALVES;
-    const code_spread of_32 = code_spread_of(p->s.bits, halves ? 16 : 0), of_16 = code_spread_of(p->s.bits, halves ? 8 : 0);
-    const uint8_t *end = tile + 64 * (ptrdiff_t)p->block_bytes;
-    float s[64], m[64];
+    const bool five = kind == CODE_TABLE_32;
+    const code_spread sp = code_spread_of(0, n / 2);
+    uint8_t room[64 + SPREAD_BYTES];
+    for (int t = v->w.lo; t < v->w.hi; t++) {
+        const uint8_t *codes = v_codes(p, v, t, code_at, n * p->s.bits / 8, room);
+        const vf scale = vf_set(v->scale[t]), shift = vf_set(v->shift[t]);
+        float *o = out + t * 64;
+        uint32_t fifth = 0;
+        if (five) memcpy(&fifth, codes, 4);
+        if (five) codes += n / 8;
+        for (int c = 0; c < n; c += VW) {
+            vi code = code_lift(&sp, codes + c % (n / 2));
+            if (VW <= n / 2 && c >= n / 2) code = vi_right(code, vi_set(4));
+            if (five) code = vi_with_fifth(code, vi_set(fifth), vi_add(vi_lanes(1), vi_set((uint32_t)c)));
+            vf_store(o + c, code_value(kind, offset, &lv, code, scale, shift));
+        }
+    }
+}
+
+static void unpack_v_rows(const code_part *p, v_group_fn group, const uint8_t *tile, cpu_window w, int c0, int channels, float *out) {
+    v_tokens v = {.tile = tile, .w = w};
     for (int c = c0; c < c0 + channels;) {
-        const int g = c / p->s.group, from = c - g * p->s.group, n = shorter(p->s.group - from, c0 + channels - c), code_at = p->s.code_at + g * p->s.code_stride;
+        const int g = c / p->s.group, from = c - g * p->s.group, n = shorter(p->s.group - from, c0 + channels - c);
         for (int t = w.lo / VW * VW; t < w.hi; t += VW) {
             const code_lanes l = code_lanes_at(p, tile, t);
-            vf_store(s + t, code_scales(p, &l, g));
-            if (offset) vf_store(m + t, code_offsets(p, &l, g));
+            vf_store(v.scale + t, code_scales(p, &l, g));
+            if (p->s.has_offset) vf_store(v.shift + t, code_offsets(p, &l, g));
         }
-        for (int t = w.lo; t < w.hi; t++) {
-            const uint8_t *codes = tile + (ptrdiff_t)t * p->block_bytes + code_at;
-            const vf scale = vf_set(s[t]), shift = offset ? vf_set(m[t]) : vf_zero();
-            uint8_t last[INGOT_MAX_HEAD_DIM + SPREAD_BYTES];
-            if (codes + (from + n) * p->s.bits / 8 + SPREAD_BYTES > end) { /* the end of the tile is read from a copy */
-                const size_t bytes = (size_t)(tile + (ptrdiff_t)(t + 1) * p->block_bytes - codes);
-                memcpy(last, codes, bytes < sizeof last ? bytes : sizeof last);
-                codes = last;
-            }
-            if (halves) unpack_v_halves(kind, offset, &lv, n == 32 ? &of_32 : &of_16, codes, n, scale, shift, out + t * 64 + c - c0);
-            else unpack_v_stream(kind, offset, &lv, &of_32, p->s.bits, codes, from, n, scale, shift, out + t * 64 + c - c0);
-        }
+        group(p, &v, p->s.code_at + g * p->s.code_stride, from, n, out + c - c0);
         c += n;
     }
 }
 
-/* --- choice --- */
+/* --- instances --- */
 
-#define FOR_KINDS(kind, call)                                  \
-    switch (kind) {                                            \
-    case CODE_TABLE_8: call(CODE_TABLE_8); break;              \
-    case CODE_TABLE_16: call(CODE_TABLE_16); break;            \
-    case CODE_TABLE_32: call(CODE_TABLE_32); break;            \
-    case CODE_TABLE_64: call(CODE_TABLE_64); break;            \
-    case CODE_LINEAR: call(CODE_LINEAR); break;                \
-    case CODE_E4M3: call(CODE_E4M3); break;                    \
-    default: call(CODE_ANY); break;                            \
+#define GROUP_INSTANCE(kind, offset)                                                                                                                      \
+    static void k_stream_##kind##_##offset(const code_part *p, const code_lanes *l, int code_at, int from, int n, vf scale, vf shift, float *out) {       \
+        k_stream(kind, offset, p, l, code_at, from, n, scale, shift, out);                                                                               \
+    }                                                                                                                                                    \
+    static void v_stream_##kind##_##offset(const code_part *p, const v_tokens *v, int code_at, int from, int n, float *out) {                             \
+        v_stream(kind, offset, p, v, code_at, from, n, out);                                                                                             \
     }
+#define HALVES_INSTANCE(kind, offset)                                                                                                                     \
+    static void k_halves_##kind##_##offset(const code_part *p, const code_lanes *l, int code_at, int from, int n, vf scale, vf shift, float *out) {       \
+        (void)from;                                                                                                                                      \
+        k_halves(kind, offset, p, l, code_at, n, scale, shift, out);                                                                                     \
+    }                                                                                                                                                    \
+    static void v_halves_##kind##_##offset(const code_part *p, const v_tokens *v, int code_at, int from, int n, float *out) {                             \
+        (void)from;                                                                                                                                      \
+        v_halves(kind, offset, p, v, code_at, n, out);                                                                                                   \
+    }
+#define BOTH(instance, kind) instance(kind, 0) instance(kind, 1)
+BOTH(GROUP_INSTANCE, CODE_TABLE_8)
+BOTH(GROUP_INSTANCE, CODE_TABLE_16)
+BOTH(GROUP_INSTANCE, CODE_TABLE_32)
+BOTH(GROUP_INSTANCE, CODE_TABLE_64)
+BOTH(GROUP_INSTANCE, CODE_LINEAR)
+BOTH(GROUP_INSTANCE, CODE_E4M3)
+BOTH(HALVES_INSTANCE, CODE_TABLE_16)
+BOTH(HALVES_INSTANCE, CODE_TABLE_32)
+#undef BOTH
+
+#define STREAMS(name)                                                                                                                                     \
+    {{{name##_CODE_TABLE_8_0, name##_CODE_TABLE_8_1}, {name##_CODE_TABLE_16_0, name##_CODE_TABLE_16_1}, {name##_CODE_TABLE_32_0, name##_CODE_TABLE_32_1}, \
+      {name##_CODE_TABLE_64_0, name##_CODE_TABLE_64_1}, {name##_CODE_LINEAR_0, name##_CODE_LINEAR_1}, {name##_CODE_E4M3_0, name##_CODE_E4M3_1}},
+#define HALVES(name)                                                                                                                                      \
+    {[CODE_TABLE_16] = {name##_CODE_TABLE_16_0, name##_CODE_TABLE_16_1}, [CODE_TABLE_32] = {name##_CODE_TABLE_32_0, name##_CODE_TABLE_32_1}}}
+
+/* [order][kind][offset] */
+static const k_group_fn k_groups[2][CODE_KINDS][2] = STREAMS(k_stream) HALVES(k_halves);
+static const v_group_fn v_groups[2][CODE_KINDS][2] = STREAMS(v_stream) HALVES(v_halves);
 
 static void unpack_k_codes(const code_part *p, const uint8_t *tile, cpu_window w, int c0, int channels, float *out) {
-#define K_ROWS(kind) unpack_k_rows(kind, false, p, tile, w, c0, channels, out)
-#define K_ROWS_OFFSET(kind) unpack_k_rows(kind, true, p, tile, w, c0, channels, out)
-#define K_BLOCKS(kind) unpack_k_blocks(kind, p, tile, w, c0, channels, out)
-    if (p->s.token_stride) FOR_KINDS(p->kind, K_BLOCKS)
-    else if (p->s.has_offset) FOR_KINDS(p->kind, K_ROWS_OFFSET)
-    else FOR_KINDS(p->kind, K_ROWS)
-#undef K_ROWS
-#undef K_ROWS_OFFSET
-#undef K_BLOCKS
+    if (p->s.token_stride) unpack_k_blocks(p, tile, w, c0, channels, out);
+    else unpack_k_rows(p, k_groups[p->s.order][p->kind][p->s.has_offset], tile, w, c0, channels, out);
 }
 
 static void unpack_v_codes(const code_part *p, const uint8_t *tile, cpu_window w, int c0, int channels, float *out) {
-#define V_ROWS(kind) unpack_v_rows(kind, false, p, tile, w, c0, channels, out)
-#define V_ROWS_OFFSET(kind) unpack_v_rows(kind, true, p, tile, w, c0, channels, out)
-    if (p->s.has_offset) FOR_KINDS(p->kind, V_ROWS_OFFSET)
-    else FOR_KINDS(p->kind, V_ROWS)
-#undef V_ROWS
-#undef V_ROWS_OFFSET
+    unpack_v_rows(p, v_groups[p->s.order][p->kind][p->s.has_offset], tile, w, c0, channels, out);
 }
 #endif

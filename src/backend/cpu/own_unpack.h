@@ -6,16 +6,7 @@
 #include "../../codec/polar.h"
 #include "../../codec/polarpair.h"
 #include "code_unpack.h"
-
-/* out[j][i] = in[i][j] for 4 x 4 floats. */
-VEC_INLINE void transpose_4(const float *const in[4], float *out, ptrdiff_t step) {
-    __m128 a = _mm_loadu_ps(in[0]), b = _mm_loadu_ps(in[1]), c = _mm_loadu_ps(in[2]), d = _mm_loadu_ps(in[3]);
-    _MM_TRANSPOSE4_PS(a, b, c, d);
-    _mm_storeu_ps(out, a);
-    _mm_storeu_ps(out + step, b);
-    _mm_storeu_ps(out + 2 * step, c);
-    _mm_storeu_ps(out + 3 * step, d);
-}
+#include "unpack.h"
 
 /* --- product quantisation --- */
 
@@ -188,11 +179,12 @@ static void own_k_polarpair(const ingot_kv_fmt *f, const uint8_t *tile, cpu_wind
     }
 }
 
-/* --- choice --- */
-
-typedef void (*own_unpack_fn)(const ingot_kv_fmt *f, const uint8_t *tile, cpu_window w, int c0, int channels, float *out);
-
-static const own_unpack_fn own_unpack[2][INGOT_N_CODECS] = {
-    [INGOT_SIDE_K] = {[INGOT_CODEC_POLAR] = own_k_polar, [INGOT_CODEC_POLARPAIR] = own_k_polarpair, [INGOT_CODEC_PQ8] = own_k_pq8, [INGOT_CODEC_PQ10] = own_k_pq10, [INGOT_CODEC_PQ12] = own_k_pq12},
-    [INGOT_SIDE_V] = {[INGOT_CODEC_POLAR] = own_v_polar, [INGOT_CODEC_PQ8] = own_v_pq8, [INGOT_CODEC_PQ10] = own_v_pq10, [INGOT_CODEC_PQ12] = own_v_pq12}};
+#define UNPACK_TABLE                                                                                                                                      \
+    {                                                                                                                                                    \
+        .codes = {unpack_k_codes, unpack_v_codes},                                                                                                       \
+        .own = {[INGOT_SIDE_K] = {[INGOT_CODEC_POLAR] = own_k_polar, [INGOT_CODEC_POLARPAIR] = own_k_polarpair, [INGOT_CODEC_PQ8] = own_k_pq8,            \
+                                  [INGOT_CODEC_PQ10] = own_k_pq10, [INGOT_CODEC_PQ12] = own_k_pq12},                                                     \
+                [INGOT_SIDE_V] = {[INGOT_CODEC_POLAR] = own_v_polar, [INGOT_CODEC_PQ8] = own_v_pq8, [INGOT_CODEC_PQ10] = own_v_pq10,                      \
+                                  [INGOT_CODEC_PQ12] = own_v_pq12}},                                                                                     \
+    }
 #endif

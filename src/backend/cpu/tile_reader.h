@@ -1,8 +1,10 @@
-/* Unpacks chunks of at most 64 channels of a tile of any codec, by the side's route. For files compiled for one instruction set. */
+/* Unpacks chunks of at most 64 channels of a tile of any codec, by the side's route. For files compiled for one instruction
+ * set, which name their loops before: UNPACK, a cpu_unpack. */
 #ifndef INGOT_CPU_TILE_READER_H
 #define INGOT_CPU_TILE_READER_H
-#include "own_unpack.h"
 #include "tile_unpack.h"
+#include "unpack.h"
+#include <string.h>
 
 /* How the tiles of one side of a call are read. */
 typedef struct tile_reader {
@@ -28,12 +30,10 @@ static void decode_page(const tile_reader *r, const uint8_t *tile, cpu_window w)
     for (int t = w.lo / tokens * tokens; t < w.hi; t += tokens) codec->decode(r->f, tile + (size_t)(t / tokens) * bytes, r->page + (ptrdiff_t)t * r->f->dim);
 }
 
-typedef void (*unpack_part_fn)(const code_part *p, const uint8_t *tile, cpu_window w, int c0, int channels, float *out);
-
 /* Channels [c0, c0 + channels) of a plan's parts; `step` floats from one channel to the next. */
-static void unpack_parts(const code_plan *p, unpack_part_fn unpack, const uint8_t *tile, cpu_window w, int c0, int channels, ptrdiff_t step, float *out) {
+static void unpack_parts(const code_plan *p, unpack_codes_fn unpack, const uint8_t *tile, cpu_window w, int c0, int channels, ptrdiff_t step, float *out) {
     for (int i = 0; i < p->n; i++) {
-        const int from = c0 > p->begin[i] ? c0 : p->begin[i], end = shorter(c0 + channels, p->begin[i + 1]);
+        const int from = c0 > p->begin[i] ? c0 : p->begin[i], last = p->begin[i + 1], end = c0 + channels < last ? c0 + channels : last;
         if (from < end) unpack(&p->part[i], tile, w, from - p->begin[i], end - from, out + (from - c0) * step);
     }
 }
@@ -54,8 +54,8 @@ static void read_k(const tile_reader *r, const uint8_t *tile, cpu_window w, int 
         [INGOT_CODEC_F16] = unpack_k_f16, [INGOT_CODEC_Q8_0] = unpack_k_q8, [INGOT_CODEC_INT4] = unpack_k_int4};
     switch (r->route) {
     case ROUTE_TUNED: tuned[r->f->codec](r->f, tile, c0, channels, out); return;
-    case ROUTE_OWN: own_unpack[INGOT_SIDE_K][r->f->codec](r->f, tile, w, c0, channels, out); return;
-    case ROUTE_PLAN: unpack_parts(&r->plan, unpack_k_codes, tile, w, c0, channels, 64, out); return;
+    case ROUTE_OWN: UNPACK.own[INGOT_SIDE_K][r->f->codec](r->f, tile, w, c0, channels, out); return;
+    case ROUTE_PLAN: unpack_parts(&r->plan, UNPACK.codes[INGOT_SIDE_K], tile, w, c0, channels, 64, out); return;
     default:
         if (c0 == 0) decode_page(r, tile, w);
         transpose_chunk(r->page + c0, r->f->dim, w, channels, out);
@@ -67,8 +67,8 @@ static void read_v(const tile_reader *r, const uint8_t *tile, cpu_window w, int 
         [INGOT_CODEC_F16] = unpack_v_f16, [INGOT_CODEC_Q8_0] = unpack_v_q8, [INGOT_CODEC_INT4] = unpack_v_int4};
     switch (r->route) {
     case ROUTE_TUNED: tuned[r->f->codec](r->f, tile, c0, channels, out); return;
-    case ROUTE_OWN: own_unpack[INGOT_SIDE_V][r->f->codec](r->f, tile, w, c0, channels, out); return;
-    case ROUTE_PLAN: unpack_parts(&r->plan, unpack_v_codes, tile, w, c0, channels, 1, out); return;
+    case ROUTE_OWN: UNPACK.own[INGOT_SIDE_V][r->f->codec](r->f, tile, w, c0, channels, out); return;
+    case ROUTE_PLAN: unpack_parts(&r->plan, UNPACK.codes[INGOT_SIDE_V], tile, w, c0, channels, 1, out); return;
     default:
         if (c0 == 0) decode_page(r, tile, w);
         for (int t = w.lo; t < w.hi; t++) memcpy(out + t * 64, r->page + (ptrdiff_t)t * r->f->dim + c0, (size_t)channels * sizeof *out);

@@ -144,6 +144,16 @@ VEC_INLINE vf vf_exp2_short(vf t) {
     return vf_ldexp(p, n);
 }
 
+/* out[j][i] = in[i][j] for 4 x 4 floats. */
+VEC_INLINE void transpose_4(const float *const in[4], float *out, ptrdiff_t step) {
+    __m128 a = _mm_loadu_ps(in[0]), b = _mm_loadu_ps(in[1]), c = _mm_loadu_ps(in[2]), d = _mm_loadu_ps(in[3]);
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    _mm_storeu_ps(out, a);
+    _mm_storeu_ps(out + step, b);
+    _mm_storeu_ps(out + 2 * step, c);
+    _mm_storeu_ps(out + 3 * step, d);
+}
+
 /* With this no operation meets or makes a denormal number, which costs some 150 cycles; halves are converted exactly all the
  * same. Returns what _mm_setcsr is to restore. */
 VEC_INLINE unsigned vec_denormals_off(void) {

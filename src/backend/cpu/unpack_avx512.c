@@ -1,0 +1,4 @@
+#include "code_unpack.h"
+#include "own_unpack.h"
+
+const cpu_unpack ingot_unpack_avx512 = UNPACK_TABLE;
