@@ -145,7 +145,7 @@ static inline int max_int(int a, int b) { return a > b ? a : b; }
 static inline int div_up(int a, int b) { return (a + b - 1) / b; }
 
 /* Keys that a mean is taken of: the first ones, without those that begin a text, which are unlike all others. */
-enum { MEAN_FROM = 4, MEAN_TO = 64 };
+enum { MEAN_FROM = 4, MEAN_TO = 256 };
 
 /* End of what is packed once n tokens are there (if nothing was packed beyond it before). */
 static inline int ingot_cache_pack_end(const ingot_cache *c, int n) {

@@ -163,7 +163,7 @@ static int expected_pack_end(const cache_case *spec, const ingot_plan *plan, int
         for (int side = 0; side < 2; side++) {
             const int t = tokens_of(ingot_plan_side(plan, l, side), side, side ? spec->layers[l].v_dim : spec->layers[l].k_dim);
             if (t > tokens) tokens = t;
-            if (is_centred(ingot_plan_side(plan, l, side))) hold = 64;
+            if (is_centred(ingot_plan_side(plan, l, side))) hold = 256;
         }
     return n < hold || n <= spec->window ? 0 : (n - spec->window) / tokens * tokens;
 }
@@ -188,10 +188,10 @@ static void store_side(const stored_side *s, const float *x, int to, double *pac
         ingot_chain_inverse(&s->chain, back, back);
         for (int i = 0; i < dim; i++) exact[(size_t)p * stride + (size_t)i] = (double)back[i];
     }
-    for (int i = 0; s->centred && to >= 64 && i < dim; i++) {
+    for (int i = 0; s->centred && to >= 256 && i < dim; i++) {
         double sum = 0;
-        for (int p = 4; p < 64; p++) sum += (double)y[p * dim + i];
-        mean[i] = (float)(sum / 60);
+        for (int p = 4; p < 256; p++) sum += (double)y[p * dim + i];
+        mean[i] = (float)(sum / 252);
     }
     for (ptrdiff_t i = 0; i < (ptrdiff_t)to * dim; i++) y[i] -= mean[i % dim];
     for (int base = 0; base < to; base += tokens) {
