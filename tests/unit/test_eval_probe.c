@@ -118,19 +118,19 @@ TEST("probe/rank leaves out sinks, the second half and keys that few queries see
 static void check_probe(const model_spec *spec) {
     ingot_device *device = NULL;
     ingot_model *model = NULL;
-    int32_t tokens[160];
+    int32_t tokens[400];
     ingot_rng rng = {5};
-    for (int i = 0; i < 160; i++) tokens[i] = (int32_t)(ingot_rng_next(&rng) % (uint64_t)spec->n_vocab);
+    for (int i = 0; i < 400; i++) tokens[i] = (int32_t)(ingot_rng_next(&rng) % (uint64_t)spec->n_vocab);
     if (!CHECK_OK(ingot_device_open(&device, "cpu", 2)) || !CHECK_OK(model_open_spec(&model, spec, device))) return;
     /* score and output errors at least and at most */
     const struct { const char *kv; double low, high; } cases[] = {{"f16", 0.0, 2e-3}, {"q8_0", 1e-3, 0.03}, {"int4,group=32", 0.02, 0.3}, {"turboquant4,center", 0.03, 0.3},
                                                                   {"kivi4 window=0", 0.01, 0.3}, {"turboquant2", 0.15, 0.9}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        ingot_probe_config config = {.n_ctx = 160, .device = device};
+        ingot_probe_config config = {.n_ctx = 400, .device = device};
         ingot_probe_result r;
         test_case("%s %s", spec->arch, cases[i].kv);
         if (!CHECK_OK(ingot_plan_parse(&config.plan, &(ingot_plan_spec){.kv = cases[i].kv, .window = -1, .sinks = -1})) ||
-            !CHECK_OK(ingot_eval_probe(&r, model, tokens, 160, &config)))
+            !CHECK_OK(ingot_eval_probe(&r, model, tokens, 400, &config)))
             continue;
         CHECK_INT(r.n_heads, spec->n_layers * spec->n_kv_heads);
         CHECK_INT(r.n_policies, 1); /* the others need a calibration */
