@@ -10,6 +10,19 @@
 /* Rows of a block and vectors beside each other: ROWS x NV accumulators fill the register file. */
 enum { ROWS = 6, NV = VW == 16 ? 4 : 2 };
 
+/* Lines of a tile of the next page (NULL: none) that are asked for while this one is worked on, a part at each step. With few rows the memory would idle otherwise. */
+typedef struct rows_ahead { const char *at, *end; int lines; } rows_ahead;
+
+static rows_ahead ahead_of(const uint8_t *tile, size_t bytes, int steps) {
+    const char *at = (const char *)tile;
+    if (!tile) return (rows_ahead){0};
+    return (rows_ahead){at, at + bytes, (int)((bytes / 64 + (size_t)steps) / (size_t)steps)};
+}
+
+static void ask_ahead_lines(rows_ahead *a) {
+    for (int i = 0; i < a->lines && a->at < a->end; i++, a->at += 64) _mm_prefetch(a->at, _MM_HINT_T1);
+}
+
 /* A call's rows on one page. */
 typedef struct rows_page {
     const ingot_attend_args *a;
@@ -125,15 +138,18 @@ static void rows_scores_of_codec(const rows_page *pg, const uint8_t *tile) {
     }
 }
 
-static void rows_scores(const rows_page *pg, const uint8_t *tile) {
+static void rows_scores(const rows_page *pg, const uint8_t *tile, const uint8_t *next) {
     const int width = pg->k.width;
+    rows_ahead ahead = ahead_of(next, pg->k.bytes, 2 * ((width + 63) / 64));
     if (pg->k.route == ROUTE_SCORE) {
         rows_scores_of_codec(pg, tile);
         return;
     }
     for (int c = 0; c < width; c += 64) {
         const int channels = smaller(64, width - c);
+        ask_ahead_lines(&ahead);
         read_k(&pg->k, tile, pg->sees, c, channels, pg->chunk);
+        ask_ahead_lines(&ahead);
         for (int r = 0; r < pg->n; r += ROWS) {
             const int n = smaller(ROWS, pg->n - r);
             const cpu_window w = window_of(pg, r, n);
@@ -142,11 +158,14 @@ static void rows_scores(const rows_page *pg, const uint8_t *tile) {
     }
 }
 
-static void rows_values(const rows_page *pg, const uint8_t *tile) {
+static void rows_values(const rows_page *pg, const uint8_t *tile, const uint8_t *next) {
     const int width = pg->v.width;
+    rows_ahead ahead = ahead_of(next, pg->v.bytes, 2 * ((width + 63) / 64));
     for (int c = 0; c < width; c += 64) {
         const int channels = smaller(64, width - c);
+        ask_ahead_lines(&ahead);
         read_v(&pg->v, tile, pg->sees, c, channels, pg->chunk);
+        ask_ahead_lines(&ahead);
         for (int r = 0; r < pg->n; r += ROWS) {
             const int n = smaller(ROWS, pg->n - r);
             const cpu_window w = window_of(pg, r, n);
@@ -194,13 +213,14 @@ static void rows_pass(rows_page *pg, int r0, int n, float *queries, float *outs)
         pg->sees = cpu_window_of_tokens(a, page, t0, t1 - t0 + 1);
         if (pg->sees.lo >= pg->sees.hi) continue;
         for (int r = 0; r < n; r++) pg->row[r].sees = cpu_window_of_token(a, page, pg->row[r].token);
-        rows_scores(pg, a->tiles[page]);
+        const uint8_t *next = page + 1 < a->n_pages ? a->tiles[page + 1] : NULL;
+        rows_scores(pg, a->tiles[page], next);
         for (int r = 0; r < n; r++) {
             cpu_row *row = &pg->row[r];
             row->corr = softmax_row(pg->x + r * 64, row->sees.lo, row->sees.hi, &a->m[r0 + r], &a->l[r0 + r]);
             row->kept *= row->corr;
         }
-        rows_values(pg, a->tiles[page] + a->v_offset);
+        rows_values(pg, a->tiles[page] + a->v_offset, next ? next + a->v_offset : NULL);
     }
     rows_end(pg, r0, n);
 }

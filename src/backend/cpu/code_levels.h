@@ -11,6 +11,7 @@ VEC_INLINE vi vi_and(vi a, vi b) { return _mm512_and_si512(a, b); }
 VEC_INLINE vi vi_or(vi a, vi b) { return _mm512_or_si512(a, b); }
 VEC_INLINE vi vi_right(vi a, vi n) { return _mm512_srlv_epi32(a, n); }
 VEC_INLINE vi vi_left(vi a, int n) { return _mm512_slli_epi32(a, (unsigned)n); }
+VEC_INLINE vi vi_mul(vi a, vi b) { return _mm512_mullo_epi32(a, b); }
 VEC_INLINE vi vi_lanes(int step) { return _mm512_mullo_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), _mm512_set1_epi32(step)); }
 VEC_INLINE vf vi_float(vi a) { return _mm512_cvtepi32_ps(a); }
 VEC_INLINE vf vi_as_float(vi a) { return _mm512_castsi512_ps(a); }
@@ -27,6 +28,7 @@ VEC_INLINE vi vi_and(vi a, vi b) { return _mm256_and_si256(a, b); }
 VEC_INLINE vi vi_or(vi a, vi b) { return _mm256_or_si256(a, b); }
 VEC_INLINE vi vi_right(vi a, vi n) { return _mm256_srlv_epi32(a, n); }
 VEC_INLINE vi vi_left(vi a, int n) { return _mm256_slli_epi32(a, n); }
+VEC_INLINE vi vi_mul(vi a, vi b) { return _mm256_mullo_epi32(a, b); }
 VEC_INLINE vi vi_lanes(int step) { return _mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(step)); }
 VEC_INLINE vf vi_float(vi a) { return _mm256_cvtepi32_ps(a); }
 VEC_INLINE vf vi_as_float(vi a) { return _mm256_castsi256_ps(a); }

@@ -141,37 +141,44 @@ typedef void (*v_group_fn)(const code_part *p, const v_tokens *v, int code_at, i
 /* Where the codes of VW channels lie in the bytes that are loaded: 4 byte numbers a lane, and the bit in the word they make. */
 typedef struct code_spread { vi from, shift; } code_spread;
 
-/* Of codes `bits` apart; or, with half > 0, of nibbles: lane i the low one of byte i below half, then the high ones. */
-static code_spread code_spread_of(int bits, int half) {
-    uint8_t from[VW * 4];
-    uint32_t shift[VW];
-    for (int i = 0; i < VW; i++) {
-        const int at = half ? i % half * 8 + i / half * 4 : i * bits;
-        for (int b = 0; b < 4; b++) from[4 * i + b] = (uint8_t)(at / 8 + b < 16 ? at / 8 + b : 15);
-        shift[i] = (uint32_t)at % 8;
-    }
-    return (code_spread){vi_load(from), vi_load(shift)};
+/* Lane i: the word that begins at the byte of bit bit[i]. */
+VEC_INLINE code_spread code_spread_at(vi bit) {
+    return (code_spread){vi_add(vi_mul(vi_right(bit, vi_set(3)), vi_set(0x01010101)), vi_set(0x03020100)), vi_and(bit, vi_set(7))};
+}
+
+/* Of codes `bits` apart. */
+VEC_INLINE code_spread code_spread_of(int bits) { return code_spread_at(vi_lanes(bits)); }
+
+/* Of nibbles: lane i the low one of byte i below half (8 or 16), then the high ones. */
+VEC_INLINE code_spread code_spread_of_halves(int half) {
+    const vi i = vi_lanes(1), byte = vi_and(i, vi_set((uint32_t)half - 1)), high = vi_and(vi_right(i, vi_set(half == 8 ? 3 : 4)), vi_set(1));
+    return code_spread_at(vi_add(vi_left(byte, 3), vi_left(high, 2)));
 }
 
 VEC_INLINE vi code_lift(const code_spread *sp, const uint8_t *p) { return vi_right(vi_spread(p, sp->from), sp->shift); }
 
 enum { SPREAD_BYTES = 16 }; /* what a spread may read from the first byte of the codes it wants on */
 
-/* The codes of a group of a token, `bytes` of which are wanted; at the end of the tile from a copy in `room`. */
-VEC_INLINE const uint8_t *v_codes(const code_part *p, const v_tokens *v, int t, int code_at, int bytes, uint8_t *room) {
-    const uint8_t *row = v->tile + (ptrdiff_t)t * p->block_bytes;
-    if (t * p->block_bytes + code_at + bytes + SPREAD_BYTES <= 64 * p->block_bytes) return row + code_at;
-    memcpy(room, row + code_at, (size_t)shorter(p->block_bytes - code_at, bytes + SPREAD_BYTES));
+/* The first token whose `bytes` of codes at code_at have no room for that behind them in the tile. */
+VEC_INLINE int first_unsafe(const code_part *p, int code_at, int bytes) {
+    const int room = 64 * p->block_bytes - code_at - bytes - SPREAD_BYTES;
+    return room < 0 ? 0 : room / p->block_bytes + 1;
+}
+
+/* Codes of a token at the end of the tile, with room behind them. */
+static const uint8_t *copied(const code_part *p, const uint8_t *codes, int code_at, int bytes, uint8_t *room) {
+    memcpy(room, codes, (size_t)shorter(p->block_bytes - code_at, bytes + SPREAD_BYTES));
     return room;
 }
 
 VEC_INLINE void v_stream(const code_kind kind, const bool offset, const code_part *p, const v_tokens *v, int code_at, int from, int n, float *out) {
     const code_levels lv = code_levels_of(p);
-    const int bits = p->s.bits, begin = from * bits / 8;
-    const code_spread sp = code_spread_of(bits, 0);
+    const int bits = p->s.bits, at = code_at + from * bits / 8, unsafe = first_unsafe(p, at, n * bits / 8);
+    const code_spread sp = code_spread_of(bits);
     uint8_t room[64 + SPREAD_BYTES];
     for (int t = v->w.lo; t < v->w.hi; t++) {
-        const uint8_t *codes = v_codes(p, v, t, code_at + begin, n * bits / 8, room);
+        const uint8_t *codes = v->tile + (ptrdiff_t)t * p->block_bytes + at;
+        if (t >= unsafe) codes = copied(p, codes, at, n * bits / 8, room);
         const vf scale = vf_set(v->scale[t]), shift = vf_set(v->shift[t]);
         float *o = out + t * 64;
         for (int c = 0; c < n; c += VW) vf_store(o + c, code_value(kind, offset, &lv, code_lift(&sp, codes + c * bits / 8), scale, shift));
@@ -182,10 +189,12 @@ VEC_INLINE void v_stream(const code_kind kind, const bool offset, const code_par
 VEC_INLINE void v_halves(const code_kind kind, const bool offset, const code_part *p, const v_tokens *v, int code_at, int n, float *out) {
     const code_levels lv = code_levels_of(p);
     const bool five = kind == CODE_TABLE_32;
-    const code_spread sp = code_spread_of(0, n / 2);
+    const int bytes = n * p->s.bits / 8, unsafe = first_unsafe(p, code_at, bytes);
+    const code_spread sp = code_spread_of_halves(n / 2);
     uint8_t room[64 + SPREAD_BYTES];
     for (int t = v->w.lo; t < v->w.hi; t++) {
-        const uint8_t *codes = v_codes(p, v, t, code_at, n * p->s.bits / 8, room);
+        const uint8_t *codes = v->tile + (ptrdiff_t)t * p->block_bytes + code_at;
+        if (t >= unsafe) codes = copied(p, codes, code_at, bytes, room);
         const vf scale = vf_set(v->scale[t]), shift = vf_set(v->shift[t]);
         float *o = out + t * 64;
         uint32_t fifth = 0;

@@ -11,6 +11,7 @@ typedef struct tile_reader {
     const ingot_kv_fmt *f;
     cpu_route route;
     code_plan plan;
+    size_t bytes; /* of a tile, near enough to ask for the next one */
     int width;   /* channels: those of the vector, or of the wider frame */
     float *page; /* ROUTE_DECODE: [64][dim], what the codec's decode makes of a page */
 } tile_reader;
@@ -18,6 +19,7 @@ typedef struct tile_reader {
 static tile_reader tile_reader_of(const ingot_kv_fmt *f, ingot_kv_side side, int n_rows, float *page) {
     tile_reader r = {.f = f, .width = f->dim, .page = page};
     r.route = ingot_cpu_route(f, side, n_rows, &r.plan);
+    r.bytes = r.route == ROUTE_TUNED ? tile16_bytes(f) : (size_t)(INGOT_PAGE_TOKENS / ingot_codec_tokens(f)) * ingot_codec_get(f->codec)->block_bytes(f);
     if (r.route == ROUTE_PLAN) r.width = r.plan.begin[r.plan.n];
     return r;
 }
