@@ -133,6 +133,7 @@ struct ingot_cache {
     worker *workers;
     _Atomic uint64_t bad; /* smallest (row, head, side) with a non-finite element; NO_BAD when none */
     atomic_int bad_layer;
+    int n_bad; /* vectors of that layer and step that are not finite */
 
     uint8_t *kv_block, *scratch_block; /* the two large allocations */
     size_t kv_bytes, table_bytes;
@@ -209,6 +210,8 @@ void ingot_cache_mean_unit(const layer_job *j, const segment *s, int head, worke
  * Units are numbered per segment. */
 int ingot_cache_store_units(const layer_job *j, const segment *s);
 void ingot_cache_store_unit(const layer_job *j, const segment *s, int unit, worker *w);
+/* New vectors of the layer that are not finite. */
+int ingot_cache_count_bad(const layer_job *j);
 /* Stored form [dim] of one position at hand (of the segment, or of the ring) before it is packed: transformed, and rounded to f16 when there is a ring. */
 void ingot_cache_stored_row(const layer_job *j, const segment *s, int side, int head, int position, worker *w, float *x);
 void ingot_cache_ring_update(const layer_job *j, const segment *s, int head, worker *w);

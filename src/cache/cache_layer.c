@@ -80,6 +80,7 @@ static bool all_contiguous(const ingot_cache *c) {
 }
 
 static void run(const layer_job *j, const ingot_team *team) {
+    if (atomic_load(&j->c->bad) != NO_BAD) return; /* an earlier layer of the step failed, and is the one to be named */
     if (j->c->any_means && j->l->centred) {
         ingot_team_start(team, 1);
         mean_phase(j, team, 1);
@@ -98,6 +99,8 @@ static void run(const layer_job *j, const ingot_team *team) {
             watch_phase(j, team, 1);
         }
         if (team->rank == 0) j->l->done = true;
+    } else if (team->rank == 0) {
+        j->c->n_bad = ingot_cache_count_bad(j);
     }
     ingot_team_barrier(team);
 }
@@ -115,8 +118,8 @@ void ingot_cache_layer_team(ingot_cache *c, int layer, const float *q, ptrdiff_t
 ingot_status ingot_cache_step_status(const ingot_cache *c) {
     const uint64_t bad = atomic_load(&c->bad);
     if (bad == NO_BAD) return INGOT_OK;
-    return ingot_fail(INGOT_E_INVALID, "%s of layer %d, KV head %d, token %d of the step is not finite", bad & 1 ? "v" : "k",
-                      atomic_load(&c->bad_layer), (int)((bad & 0xffffffffu) >> 1), (int)(bad >> 32));
+    return ingot_fail(INGOT_E_INVALID, "%s of layer %d, KV head %d, token %d of the step is not finite (%d vector%s of this layer and step)", bad & 1 ? "v" : "k",
+                      atomic_load(&c->bad_layer), (int)((bad & 0xffffffffu) >> 1), (int)(bad >> 32), c->n_bad, c->n_bad == 1 ? "" : "s");
 }
 
 typedef struct call {

@@ -31,6 +31,15 @@ static bool check_rows(const layer_job *j, const segment *s, int side, int head,
     return true;
 }
 
+int ingot_cache_count_bad(const layer_job *j) {
+    int n = 0;
+    for (int side = 0; side < N_SIDES; side++)
+        for (int row = 0; row < j->c->n_rows; row++)
+            for (int head = 0; head < j->l->shape.n_kv_heads; head++)
+                n += !ingot_all_finite(j->x[side] + row * j->x_stride[side] + (ptrdiff_t)head * dim_of(j, side), dim_of(j, side));
+    return n;
+}
+
 /* What the packed form is made from is what the exact window held: the value rounded to f16. */
 static void round_f16(const ingot_kv_fmt *f, float *x, uint8_t *row) {
     const ingot_codec *f16 = ingot_codec_get(INGOT_CODEC_F16);

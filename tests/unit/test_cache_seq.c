@@ -243,6 +243,7 @@ TEST("cache/keys and values that are not finite are refused") {
             (i == 1 ? v : k)[128 + 64 + 17] = wrong[i];
             CHECK_STATUS(ingot_cache_layer(f->cache, 0, q, k, v, out), INGOT_E_INVALID);
             CHECK_HAS(ingot_last_error(), i == 1 ? "v of layer 0, KV head 1, token 1" : "k of layer 0, KV head 1, token 1");
+            CHECK_HAS(ingot_last_error(), "1 vector of this layer and step");
             if (i == 2)
                 ingot_cache_step_end(f->cache); /* gives the step up as well */
             else
