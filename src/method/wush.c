@@ -7,6 +7,7 @@
         .source = "WUSH, arXiv 2512.00956",                                                                                                 \
         .k = {.codec = INGOT_CODEC_TQ##bits, .transforms = INGOT_BIT(MEAN) | INGOT_BIT(WHITEN)},                                            \
         .v = {.codec = INGOT_CODEC_TQ##bits, .transforms = INGOT_BIT(HADAMARD)},                                                            \
+        .window = 128, .sinks = 4,                                                                                                          \
     }
 
 WUSH(2);
