@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Tokens of a pass (their queries, keys and values are copied for all layers), books between two reports, tokens by default and at least. */
-enum { PASS_TOKENS = 256, BOOKS_AT_ONCE = 32, USUAL_CONTEXT = 4096, USUAL_TOKENS = 8192, LEAST_TOKENS = 64 };
+enum { PASS_TOKENS = 256, BOOKS_AT_ONCE = 32, USUAL_CONTEXT = 4096, SHORT_CONTEXT = 1024, USUAL_TOKENS = 8192, LEAST_TOKENS = 64 };
 
 /* Shares of the progress bar. */
 #define SHARE_MODEL 0.3
@@ -57,17 +57,20 @@ static ingot_status first_failure(const outcome *o, int n) {
 
 /* --- the model's run --- */
 
+/* Every other window is read as contexts of SHORT_CONTEXT: moments behind RoPE depend on the positions, and those of long contexts alone serve short
+ * ones badly (SmolLM2, keys of 3 bits: divergence .0164 against .0128 at 1024 tokens; the other way round .0185 against .0137 at 4096). */
 static ingot_status run_window(calibration_run *r, const int32_t *tokens, int index) {
+    const int context = index % 2 ? SHORT_CONTEXT : r->result->n_ctx;
     const int n = r->result->n_ctx, bos = ingot_model_adds_bos(r->model) ? ingot_model_bos(r->model) : -1;
     ingot_batch_token batch[PASS_TOKENS];
     char what[64];
     snprintf(what, sizeof what, "reading window %d of %d", index + 1, r->result->n_windows);
-    INGOT_TRY(ingot_session_trim(r->session, 0));
     for (int at = 0; at < n; at += PASS_TOKENS) {
+        if (at % context == 0) INGOT_TRY(ingot_session_trim(r->session, 0));
         const int size = n - at < PASS_TOKENS ? n - at : PASS_TOKENS;
         const double done = (index + (double)at / n) / r->result->n_windows;
         INGOT_TRY(report(r, what, done * (r->config->no_codebooks ? 1.0 - SHARE_DERIVE : SHARE_MODEL)));
-        for (int i = 0; i < size; i++) batch[i] = (ingot_batch_token){r->session, at + i == 0 && bos >= 0 ? bos : tokens[at + i], false};
+        for (int i = 0; i < size; i++) batch[i] = (ingot_batch_token){r->session, (at + i) % context == 0 && bos >= 0 ? bos : tokens[at + i], false};
         INGOT_TRY(ingot_engine_forward(r->engine, batch, size, NULL));
         ingot_calibrate_stats_add(&r->stats, r->engine);
     }
