@@ -89,6 +89,7 @@ static int run(const command *c, int argc, char **argv) {
     if (!code) code = c->run(&s);
     free(s.positional.items);
     free(s.stop.items);
+    free(s.plans.items);
     return code;
 }
 
