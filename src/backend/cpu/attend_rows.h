@@ -28,7 +28,6 @@ typedef struct rows_page {
     const ingot_attend_args *a;
     int n;             /* rows of this pass */
     cpu_row *row;
-    cpu_extra extra;
     float *x;          /* [n][64] scores, then weights */
     tile_reader k, v;
     cpu_window sees;   /* what the rows see of the page together */
@@ -139,9 +138,9 @@ static void rows_scores_of_codec(const rows_page *pg, const uint8_t *tile) {
 }
 
 static void rows_scores(const rows_page *pg, const uint8_t *tile, const uint8_t *next) {
-    const int width = pg->k.width;
+    const int width = pg->k.s.width;
     rows_ahead ahead = ahead_of(next, pg->k.bytes, 2 * ((width + 63) / 64));
-    if (pg->k.route == ROUTE_SCORE) {
+    if (pg->k.s.route == ROUTE_SCORE) {
         rows_scores_of_codec(pg, tile);
         return;
     }
@@ -159,7 +158,7 @@ static void rows_scores(const rows_page *pg, const uint8_t *tile, const uint8_t 
 }
 
 static void rows_values(const rows_page *pg, const uint8_t *tile, const uint8_t *next) {
-    const int width = pg->v.width;
+    const int width = pg->v.s.width;
     rows_ahead ahead = ahead_of(next, pg->v.bytes, 2 * ((width + 63) / 64));
     for (int c = 0; c < width; c += 64) {
         const int channels = smaller(64, width - c);
@@ -180,14 +179,14 @@ static void rows_start(const rows_page *pg, int r0, int n, float *queries, float
     for (int r = 0; r < n; r++) {
         cpu_row *row = &pg->row[r];
         *row = (cpu_row){.q = cpu_query_row(a, r0 + r), .o = a->o + (ptrdiff_t)(r0 + r) * a->v.dim, .token = (r0 + r) / a->n_group, .kept = 1.f};
-        if (pg->extra.query) {
-            float *q = queries + (size_t)r * pg->extra.query;
+        if (pg->k.s.of_row) {
+            float *q = queries + (size_t)r * pg->k.s.of_row;
             ingot_codec_get(a->k.codec)->prepare(&a->k, row->q, q);
             row->q = q;
         }
-        if (pg->extra.out) {
-            row->o = outs + (size_t)r * pg->extra.out;
-            memset(row->o, 0, pg->extra.out * sizeof *row->o);
+        if (pg->v.s.of_row) {
+            row->o = outs + (size_t)r * pg->v.s.of_row;
+            memset(row->o, 0, pg->v.s.of_row * sizeof *row->o);
         }
     }
 }
@@ -196,7 +195,7 @@ static void rows_start(const rows_page *pg, int r0, int n, float *queries, float
 static void rows_end(const rows_page *pg, int r0, int n) {
     const ingot_kv_fmt *f = &pg->a->v;
     float x[INGOT_MAX_HEAD_DIM];
-    for (int r = 0; r < n && pg->extra.out; r++) {
+    for (int r = 0; r < n && pg->v.s.of_row; r++) {
         float *o = pg->a->o + (ptrdiff_t)(r0 + r) * f->dim;
         ingot_codec_get(f->codec)->narrow(f, pg->row[r].o, x);
         for (int c = 0; c < f->dim; c += VW) vf_store(o + c, vf_add(vf_mul(vf_load(o + c), vf_set(pg->row[r].kept)), vf_load(x + c)));
@@ -227,12 +226,15 @@ static void rows_pass(rows_page *pg, int r0, int n, float *queries, float *outs)
 
 static void attend_rows(const ingot_attend_args *a) {
     const int n_rows = a->n_tokens * a->n_group, pass = smaller(n_rows, CPU_PASS_ROWS);
-    rows_page pg = {.a = a, .extra = ingot_cpu_extra(&a->k, &a->v, n_rows), .chunk = cpu_scratch_align(a->scratch)};
-    float *decoded = pg.chunk + 64 * 64, *queries = decoded + pg.extra.decoded, *outs = queries + (size_t)pass * pg.extra.query;
-    pg.x = outs + (size_t)pass * pg.extra.out;
+    rows_page pg;
+    pg.a = a;
+    tile_reader_make(&pg.k, &a->k, INGOT_SIDE_K, n_rows);
+    tile_reader_make(&pg.v, &a->v, INGOT_SIDE_V, n_rows);
+    pg.chunk = cpu_scratch_align(a->scratch);
+    pg.k.page = pg.v.page = pg.chunk + 64 * 64;
+    float *queries = pg.k.page + (pg.k.s.decoded > pg.v.s.decoded ? pg.k.s.decoded : pg.v.s.decoded), *outs = queries + (size_t)pass * pg.k.s.of_row;
+    pg.x = outs + (size_t)pass * pg.v.s.of_row;
     pg.row = (cpu_row *)(void *)(pg.x + pass * 64);
-    pg.k = tile_reader_of(&a->k, INGOT_SIDE_K, n_rows, decoded);
-    pg.v = tile_reader_of(&a->v, INGOT_SIDE_V, n_rows, decoded);
     for (int r = 0; r < n_rows; r += CPU_PASS_ROWS) rows_pass(&pg, r, smaller(CPU_PASS_ROWS, n_rows - r), queries, outs);
 }
 #endif

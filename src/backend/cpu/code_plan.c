@@ -1,33 +1,18 @@
 #include "code_plan.h"
+#include "../../codec/shape.h"
 #include "tile16.h"
-#include "../../base/half.h"
 
-static bool is_linear(const float *level, int n) {
-    const int base = level[0] >= -1024.f && level[0] <= 1024.f ? (int)level[0] : 0;
-    for (int i = 0; i < n; i++) {
-        if (level[i] != (float)(i + base)) return false;
-    }
-    return true;
-}
-
-/* FP8 E4M3 by the numbers: half floats with the exponent 8 lower. The codes of NaN, 0x7f and 0xff, may stand for anything finite. */
-static bool is_e4m3(const float *level, int n) {
-    for (int i = 0; i < n; i++) {
-        const float x = ingot_f16_to_f32((uint16_t)((i & 0x80) << 8 | (i & 0x7f) << 7)) * 256.f;
-        if (n != 256 || level[i] != x) return false;
-    }
-    return true;
-}
-
-/* The 8-bit codes there are (affine, FP8) are levels by arithmetic. */
+/* The tables of 7 and 8 bits that there are (affine, FP8) are levels by arithmetic. */
 static bool find_levels(code_part *p) {
     const int bits = p->s.bits, n = 1 << bits;
-    p->kind = bits <= 3 ? CODE_TABLE_8 : bits == 4 ? CODE_TABLE_16 : bits == 5 ? CODE_TABLE_32 : CODE_TABLE_64;
-    for (int i = 0; i < 64; i++) p->table[i] = p->s.level[i & (n - 1)];
-    if (bits <= 6) return true;
+    if (bits <= 6) {
+        p->kind = bits <= 3 ? CODE_TABLE_8 : bits == 4 ? CODE_TABLE_16 : bits == 5 ? CODE_TABLE_32 : CODE_TABLE_64;
+        for (int i = 0; i < 64; i++) p->table[i] = p->s.level[i & (n - 1)];
+        return true;
+    }
+    p->kind = p->s.level == ingot_levels_e4m3 ? CODE_E4M3 : CODE_LINEAR;
     p->base = (int)p->s.level[0];
-    p->kind = is_linear(p->s.level, n) ? CODE_LINEAR : CODE_E4M3;
-    return p->kind == CODE_LINEAR || is_e4m3(p->s.level, n);
+    return p->kind == CODE_E4M3 || p->s.level == ingot_levels_centred(bits);
 }
 
 static bool is_readable(const code_part *p, ingot_kv_side side) {
@@ -55,11 +40,19 @@ bool ingot_code_plan(const ingot_kv_fmt *f, code_plan *p) {
     return true;
 }
 
-cpu_route ingot_cpu_route(const ingot_kv_fmt *f, ingot_kv_side side, int n_rows, code_plan *plan) {
+static cpu_route route_of(const ingot_kv_fmt *f, ingot_kv_side side, int n_rows, code_plan *plan) {
     static const bool own[INGOT_N_CODECS] = {
         [INGOT_CODEC_POLAR] = true, [INGOT_CODEC_POLARPAIR] = true, [INGOT_CODEC_PQ8] = true, [INGOT_CODEC_PQ10] = true, [INGOT_CODEC_PQ12] = true};
     if (tile16_has(f)) return ROUTE_TUNED;
     if (own[f->codec]) return ROUTE_OWN;
     if (ingot_code_plan(f, plan)) return ROUTE_PLAN;
     return side == INGOT_SIDE_K && ingot_codec_get(f->codec)->score && n_rows <= SCORE_ROWS ? ROUTE_SCORE : ROUTE_DECODE;
+}
+
+void ingot_cpu_side_plan(cpu_side *s, const ingot_kv_fmt *f, ingot_kv_side side, int n_rows) {
+    s->f = f;
+    s->route = route_of(f, side, n_rows, &s->plan);
+    s->width = s->route == ROUTE_PLAN ? s->plan.begin[s->plan.n] : f->dim;
+    s->decoded = s->route == ROUTE_DECODE ? INGOT_PAGE_TOKENS * (size_t)f->dim : 0;
+    s->of_row = s->route == ROUTE_SCORE ? (ingot_codec_get(f->codec)->query_bytes(f) + 63) / 64 * 16 : s->width > f->dim ? (size_t)s->width : 0;
 }

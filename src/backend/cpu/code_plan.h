@@ -30,11 +30,18 @@ typedef enum cpu_route {
 /* With more rows than this a decode that serves all of them is the better way. */
 enum { SCORE_ROWS = 8 };
 
-/* The route for n_rows rows; fills *plan for ROUTE_PLAN. */
-cpu_route ingot_cpu_route(const ingot_kv_fmt *f, ingot_kv_side side, int n_rows, code_plan *plan);
+/* How one side of a call is read. */
+typedef struct cpu_side {
+    const ingot_kv_fmt *f;
+    cpu_route route;
+    code_plan plan; /* ROUTE_PLAN */
+    int width;      /* channels: those of the vector, or of the wider frame (ingot_codec.narrow) */
+    size_t decoded; /* floats for what the codec's decode makes of a page: ROUTE_DECODE */
+    size_t of_row;  /* floats of a row, a multiple of 16: its prepared query (K), its wide output (V); 0 where there is none */
+} cpu_side;
 
-/* Whether the parts make a wider frame (ingot_codec.narrow). */
-static inline bool code_plan_is_wide(const code_plan *p, const ingot_kv_fmt *f) { return p->begin[p->n] > f->dim; }
+/* For n_rows rows. */
+void ingot_cpu_side_plan(cpu_side *s, const ingot_kv_fmt *f, ingot_kv_side side, int n_rows);
 
 /* Fills p when the vector loops can read blocks of f: whole registers within a group, words of 4 bytes within a block. */
 bool ingot_code_plan(const ingot_kv_fmt *f, code_plan *p);

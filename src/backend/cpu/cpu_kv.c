@@ -5,27 +5,14 @@
 #include "code_plan.h"
 
 #if defined(__x86_64__)
-static size_t of_wide(const ingot_kv_fmt *f, cpu_route route, const code_plan *plan) {
-    return route == ROUTE_PLAN && code_plan_is_wide(plan, f) ? (size_t)plan->begin[plan->n] : 0;
-}
-
-cpu_extra ingot_cpu_extra(const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows) {
-    code_plan plan;
-    cpu_extra x = {0};
-    cpu_route route = ingot_cpu_route(k, INGOT_SIDE_K, n_rows, &plan);
-    x.query = route == ROUTE_SCORE ? (ingot_codec_get(k->codec)->query_bytes(k) + 63) / 64 * 16 : of_wide(k, route, &plan);
-    if (route == ROUTE_DECODE) x.decoded = INGOT_PAGE_TOKENS * (size_t)k->dim;
-    route = ingot_cpu_route(v, INGOT_SIDE_V, n_rows, &plan);
-    x.out = of_wide(v, route, &plan);
-    if (route == ROUTE_DECODE && x.decoded < INGOT_PAGE_TOKENS * (size_t)v->dim) x.decoded = INGOT_PAGE_TOKENS * (size_t)v->dim;
-    return x;
-}
-
-/* In float: one chunk of 64 channels, scores and state of a pass, and what the routes need. */
+/* In float: one chunk of 64 channels, a decoded page (the sides take turns), scores and state of a pass, and what the routes keep for each row. */
 static size_t rows_bytes(const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows) {
     const size_t pass = (size_t)(n_rows < CPU_PASS_ROWS ? n_rows : CPU_PASS_ROWS);
-    const cpu_extra x = ingot_cpu_extra(k, v, n_rows);
-    return (64 * 64 + x.decoded + pass * (64 + x.query + x.out)) * sizeof(float) + pass * sizeof(cpu_row);
+    cpu_side ks, vs;
+    ingot_cpu_side_plan(&ks, k, INGOT_SIDE_K, n_rows);
+    ingot_cpu_side_plan(&vs, v, INGOT_SIDE_V, n_rows);
+    const size_t decoded = ks.decoded > vs.decoded ? ks.decoded : vs.decoded;
+    return (64 * 64 + decoded + pass * (64 + ks.of_row + vs.of_row)) * sizeof(float) + pass * sizeof(cpu_row);
 }
 
 /* Of whatever number of rows up to the most needs the most: few rows may take another route. Packed: whatever that path lays out. */

@@ -51,10 +51,6 @@ static inline const float *cpu_query_row(const ingot_attend_args *a, int r) {
     return a->q + (r / a->n_group) * a->q_token_stride + (ptrdiff_t)(r % a->n_group) * a->k.dim;
 }
 
-/* Floats of scratch that only some routes need, multiples of 16: a decoded page (the sides take turns), and for each row a prepared query and a wide output. */
-typedef struct cpu_extra { size_t decoded, query, out; } cpu_extra;
-cpu_extra ingot_cpu_extra(const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows);
-
 static inline void *cpu_scratch_align(void *p) { return (void *)(((uintptr_t)p + 63) & ~(uintptr_t)63); }
 
 void ingot_cpu_kv_init(ingot_backend *b);

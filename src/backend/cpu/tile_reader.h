@@ -8,28 +8,22 @@
 
 /* How the tiles of one side of a call are read. */
 typedef struct tile_reader {
-    const ingot_kv_fmt *f;
-    cpu_route route;
-    code_plan plan;
+    cpu_side s;
     size_t bytes; /* of a tile, near enough to ask for the next one */
-    int width;   /* channels: those of the vector, or of the wider frame */
-    float *page; /* ROUTE_DECODE: [64][dim], what the codec's decode makes of a page */
+    float *page;  /* ROUTE_DECODE: [64][dim] */
 } tile_reader;
 
-static tile_reader tile_reader_of(const ingot_kv_fmt *f, ingot_kv_side side, int n_rows, float *page) {
-    tile_reader r = {.f = f, .width = f->dim, .page = page};
-    r.route = ingot_cpu_route(f, side, n_rows, &r.plan);
-    r.bytes = r.route == ROUTE_TUNED ? tile16_bytes(f) : (size_t)(INGOT_PAGE_TOKENS / ingot_codec_tokens(f)) * ingot_codec_get(f->codec)->block_bytes(f);
-    if (r.route == ROUTE_PLAN) r.width = r.plan.begin[r.plan.n];
-    return r;
+static void tile_reader_make(tile_reader *r, const ingot_kv_fmt *f, ingot_kv_side side, int n_rows) {
+    ingot_cpu_side_plan(&r->s, f, side, n_rows);
+    r->bytes = r->s.route == ROUTE_TUNED ? tile16_bytes(f) : (size_t)(INGOT_PAGE_TOKENS / ingot_codec_tokens(f)) * ingot_codec_get(f->codec)->block_bytes(f);
 }
 
 /* The blocks that hold tokens of the window. */
 static void decode_page(const tile_reader *r, const uint8_t *tile, cpu_window w) {
-    const ingot_codec *codec = ingot_codec_get(r->f->codec);
-    const int tokens = ingot_codec_tokens(r->f);
-    const size_t bytes = codec->block_bytes(r->f);
-    for (int t = w.lo / tokens * tokens; t < w.hi; t += tokens) codec->decode(r->f, tile + (size_t)(t / tokens) * bytes, r->page + (ptrdiff_t)t * r->f->dim);
+    const ingot_codec *codec = ingot_codec_get(r->s.f->codec);
+    const int tokens = ingot_codec_tokens(r->s.f);
+    const size_t bytes = codec->block_bytes(r->s.f);
+    for (int t = w.lo / tokens * tokens; t < w.hi; t += tokens) codec->decode(r->s.f, tile + (size_t)(t / tokens) * bytes, r->page + (ptrdiff_t)t * r->s.f->dim);
 }
 
 /* Channels [c0, c0 + channels) of a plan's parts; `step` floats from one channel to the next. */
@@ -54,26 +48,26 @@ typedef void (*unpack_fn)(const ingot_kv_fmt *f, const uint8_t *tile, int c0, in
 static void read_k(const tile_reader *r, const uint8_t *tile, cpu_window w, int c0, int channels, float *out) {
     static const unpack_fn tuned[INGOT_N_CODECS] = {
         [INGOT_CODEC_F16] = unpack_k_f16, [INGOT_CODEC_Q8_0] = unpack_k_q8, [INGOT_CODEC_INT4] = unpack_k_int4};
-    switch (r->route) {
-    case ROUTE_TUNED: tuned[r->f->codec](r->f, tile, c0, channels, out); return;
-    case ROUTE_OWN: UNPACK.own[INGOT_SIDE_K][r->f->codec](r->f, tile, w, c0, channels, out); return;
-    case ROUTE_PLAN: unpack_parts(&r->plan, UNPACK.codes[INGOT_SIDE_K], tile, w, c0, channels, 64, out); return;
+    switch (r->s.route) {
+    case ROUTE_TUNED: tuned[r->s.f->codec](r->s.f, tile, c0, channels, out); return;
+    case ROUTE_OWN: UNPACK.own[INGOT_SIDE_K][r->s.f->codec](r->s.f, tile, w, c0, channels, out); return;
+    case ROUTE_PLAN: unpack_parts(&r->s.plan, UNPACK.codes[INGOT_SIDE_K], tile, w, c0, channels, 64, out); return;
     default:
         if (c0 == 0) decode_page(r, tile, w);
-        transpose_chunk(r->page + c0, r->f->dim, w, channels, out);
+        transpose_chunk(r->page + c0, r->s.f->dim, w, channels, out);
     }
 }
 
 static void read_v(const tile_reader *r, const uint8_t *tile, cpu_window w, int c0, int channels, float *out) {
     static const unpack_fn tuned[INGOT_N_CODECS] = {
         [INGOT_CODEC_F16] = unpack_v_f16, [INGOT_CODEC_Q8_0] = unpack_v_q8, [INGOT_CODEC_INT4] = unpack_v_int4};
-    switch (r->route) {
-    case ROUTE_TUNED: tuned[r->f->codec](r->f, tile, c0, channels, out); return;
-    case ROUTE_OWN: UNPACK.own[INGOT_SIDE_V][r->f->codec](r->f, tile, w, c0, channels, out); return;
-    case ROUTE_PLAN: unpack_parts(&r->plan, UNPACK.codes[INGOT_SIDE_V], tile, w, c0, channels, 1, out); return;
+    switch (r->s.route) {
+    case ROUTE_TUNED: tuned[r->s.f->codec](r->s.f, tile, c0, channels, out); return;
+    case ROUTE_OWN: UNPACK.own[INGOT_SIDE_V][r->s.f->codec](r->s.f, tile, w, c0, channels, out); return;
+    case ROUTE_PLAN: unpack_parts(&r->s.plan, UNPACK.codes[INGOT_SIDE_V], tile, w, c0, channels, 1, out); return;
     default:
         if (c0 == 0) decode_page(r, tile, w);
-        for (int t = w.lo; t < w.hi; t++) memcpy(out + t * 64, r->page + (ptrdiff_t)t * r->f->dim + c0, (size_t)channels * sizeof *out);
+        for (int t = w.lo; t < w.hi; t++) memcpy(out + t * 64, r->page + (ptrdiff_t)t * r->s.f->dim + c0, (size_t)channels * sizeof *out);
     }
 }
 #endif
