@@ -58,7 +58,7 @@ static bool parse_spec(char *text, spec *s) {
     *s = (spec){.name = text};
     char *slash = strchr(text, '/');
     if (!parse_side(text, INGOT_SIDE_K, &s->f[0]) || !parse_side(slash ? slash + 1 : text, INGOT_SIDE_V, &s->f[1])) return false;
-    for (int i = 0; i < 2; i++) s->bytes[i] = be->tile[i][s->f[i].codec].bytes(&s->f[i]);
+    for (int i = 0; i < 2; i++) s->bytes[i] = ingot_backend_tile(be, i, &s->f[i])->bytes(&s->f[i]);
     s->op_bytes = (s->bytes[0] + s->bytes[1]) * KV_HEADS * (size_t)(ctx / 64);
     return s->op_bytes <= pool_bytes;
 }
@@ -79,7 +79,7 @@ static void fill(spec *s) {
     for (int side = 0; side < 2; side++) {
         for (int i = 0; i < 64 * dim; i++) x[i] = (float)ingot_rng_normal(&rng);
         const uint64_t t0 = cpu_ns();
-        for (int k = 0; k < 8; k++) be->tile[side][s->f[side].codec].put(&s->f[side], pool + (side ? s->bytes[0] : 0), 0, 64, x, dim);
+        for (int k = 0; k < 8; k++) ingot_backend_tile(be, side, &s->f[side])->put(&s->f[side], pool + (side ? s->bytes[0] : 0), 0, 64, x, dim);
         put += (double)(cpu_ns() - t0) / 8 / 64;
     }
     if (s->put_ns == 0 || put < s->put_ns) s->put_ns = put;

@@ -23,7 +23,8 @@ typedef struct ingot_backend {
     const char *name;
 
     /* --- cache --- */
-    ingot_tile_ops tile[2][INGOT_N_CODECS]; /* [side][codec] */
+    ingot_tile_ops tile[2][INGOT_N_CODECS]; /* [side][codec]; callers take ingot_backend_tile */
+    ingot_tile_ops plain_tile; /* of any format: canonical blocks one after the other */
     /* Serves any k/v codec pair of the table. */
     void (*attend)(const ingot_attend_args *a);
     size_t (*attend_scratch_bytes)(const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_group, int max_tokens);
@@ -50,6 +51,12 @@ typedef struct ingot_backend {
     void (*add)(float *y, const float *x, size_t n); /* y += x */
     void (*scale)(float *y, float s, size_t n);      /* y *= s */
 } ingot_backend;
+
+/* The tile functions of a format on one side. */
+static inline const ingot_tile_ops *ingot_backend_tile(const ingot_backend *b, int side, const ingot_kv_fmt *f) {
+    const ingot_tile_ops *ops = &b->tile[side][f->codec];
+    return !ops->takes || ops->takes(f) ? ops : &b->plain_tile;
+}
 
 /* Filled by `_ref`, then overridden in ascending order up to the level of ingot_cpu_get(); "ref" stays scalar. Static. */
 const ingot_backend *ingot_backend_find(const char *name);

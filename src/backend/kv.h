@@ -11,6 +11,8 @@
 
 /* Functions of one codec and side in one back end. */
 typedef struct ingot_tile_ops {
+    /* Whether they serve a format of the codec; NULL: all. Others have plain tiles: see ingot_backend_tile. */
+    bool (*takes)(const ingot_kv_fmt *f);
     /* Bytes of a tile of 64 tokens; a multiple of 64. */
     size_t (*bytes)(const ingot_kv_fmt *f);
     /* Encodes n tokens x[i*stride .. +dim] into slots [slot, slot+n), slot+n <= 64; neighbours stay untouched. Codecs with blocks of several

@@ -22,8 +22,8 @@ static void *cut(cutter *k, uint64_t n, uint64_t size) {
 }
 
 static void tile_sizes(const ingot_backend *b, const ingot_kv_fmt *k, const ingot_kv_fmt *v, int heads, size_t *v_offset, size_t *head_bytes, size_t *page_bytes) {
-    *v_offset = b->tile[INGOT_SIDE_K][k->codec].bytes(k);
-    *head_bytes = *v_offset + b->tile[INGOT_SIDE_V][v->codec].bytes(v);
+    *v_offset = ingot_backend_tile(b, INGOT_SIDE_K, k)->bytes(k);
+    *head_bytes = *v_offset + ingot_backend_tile(b, INGOT_SIDE_V, v)->bytes(v);
     *page_bytes = *head_bytes * (size_t)heads;
 }
 

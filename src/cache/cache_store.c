@@ -89,7 +89,7 @@ static bool put(const layer_job *j, const segment *s, int head, int from, int to
         if (!check_rows(j, s, side, head, max_int(from, s->first), to)) return false;
         const float *x = gather(j, s, side, head, from, to, exact, w, &stride);
         uint8_t *at = tile + (side ? (exact ? l->exact_v_offset : l->v_offset) : 0);
-        j->c->backend->tile[side][f->codec].put(f, at, slot, to - from, x, stride);
+        ingot_backend_tile(j->c->backend, side, f)->put(f, at, slot, to - from, x, stride);
     }
     return true;
 }
@@ -196,7 +196,7 @@ void ingot_cache_ring_update(const layer_job *j, const segment *s, int head, wor
         uint8_t *to = ingot_cache_ring_tile(j->c, l, s->seq, head, p / PAGE);
         if (l->evicts) *ingot_cache_ring_score(j->c, l, s->seq, head, p) = score_of(j, s, head, p);
         for (int side = 0; side < N_SIDES; side++) {
-            const ingot_tile_ops *ops = &j->c->backend->tile[side][INGOT_CODEC_F16];
+            const ingot_tile_ops *ops = ingot_backend_tile(j->c->backend, side, &l->exact_fmt[side]);
             const size_t offset = side ? l->exact_v_offset : 0;
             ops->get_block(&l->exact_fmt[side], from + offset, i % PAGE, w->block);
             ops->set_block(&l->exact_fmt[side], to + offset, p % PAGE, w->block);

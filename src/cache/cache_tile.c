@@ -30,14 +30,14 @@ static uint8_t *ring_side(const ingot_cache *c, const cache_layer *l, int seq, i
 
 void ingot_cache_ring_get(const ingot_cache *c, const cache_layer *l, int seq, int side, int head, int position, uint8_t *row, float *x) {
     const ingot_kv_fmt *f = &l->exact_fmt[side];
-    c->backend->tile[side][INGOT_CODEC_F16].get_block(f, ring_side(c, l, seq, side, head, position), position % PAGE, row);
+    ingot_backend_tile(c->backend, side, f)->get_block(f, ring_side(c, l, seq, side, head, position), position % PAGE, row);
     ingot_codec_get(INGOT_CODEC_F16)->decode(f, row, x);
 }
 
 void ingot_cache_ring_set(const ingot_cache *c, const cache_layer *l, int seq, int side, int head, int position, uint8_t *row, const float *x) {
     const ingot_kv_fmt *f = &l->exact_fmt[side];
     ingot_codec_get(INGOT_CODEC_F16)->encode(f, x, 0, 0, 1, row);
-    c->backend->tile[side][INGOT_CODEC_F16].set_block(f, ring_side(c, l, seq, side, head, position), position % PAGE, row);
+    ingot_backend_tile(c->backend, side, f)->set_block(f, ring_side(c, l, seq, side, head, position), position % PAGE, row);
 }
 
 float *ingot_cache_mean(const ingot_cache *c, const cache_layer *l, int seq, int head) {
@@ -62,7 +62,7 @@ static void unpack_head(const ingot_cache *c, const cache_layer *l, int seq, int
         const int slot = p + shift;
         if (p == from || p % tokens == 0) {
             const uint8_t *tile = ingot_cache_packed_tile(c, l, seq, head, slot / PAGE) + (side ? l->v_offset : 0);
-            c->backend->tile[side][f->codec].get_block(f, tile, slot % PAGE / tokens * tokens, w->block);
+            ingot_backend_tile(c->backend, side, f)->get_block(f, tile, slot % PAGE / tokens * tokens, w->block);
             ingot_codec_get(f->codec)->decode(f, w->block, w->rows);
         }
         if (l->evicts) *ingot_cache_ring_score(c, l, seq, head, p) = ingot_cache_page_meta(c, l, seq, head, slot / PAGE)->score[slot % PAGE];
@@ -102,7 +102,7 @@ ingot_status ingot_cache_get_block(const ingot_cache *c, int layer, int seq, boo
     const ingot_kv_fmt *f = packed ? &l->side[value][head].fmt : &l->exact_fmt[value];
     const size_t v_offset = packed ? l->v_offset : l->exact_v_offset;
     const int tokens = ingot_codec_tokens(f);
-    c->backend->tile[value][f->codec].get_block(f, tile + (value ? v_offset : 0), slot % PAGE / tokens * tokens, block);
+    ingot_backend_tile(c->backend, value, f)->get_block(f, tile + (value ? v_offset : 0), slot % PAGE / tokens * tokens, block);
     *fmt = *f;
     return INGOT_OK;
 }

@@ -49,7 +49,7 @@ static void watch_packed(const watch *a) {
     for (int slot = first; slot < a->s->slots_to; slot++) {
         if (slot == first || slot % tokens == 0) {
             const uint8_t *tile = ingot_cache_packed_tile(c, l, a->s->seq, a->head, slot / PAGE);
-            c->backend->tile[INGOT_SIDE_K][f->codec].get_block(f, tile, slot % PAGE / tokens * tokens, a->w->block);
+            ingot_backend_tile(c->backend, INGOT_SIDE_K, f)->get_block(f, tile, slot % PAGE / tokens * tokens, a->w->block);
             ingot_codec_get(f->codec)->decode(f, a->w->block, a->w->rows);
         }
         float *k = a->w->rows + (ptrdiff_t)(slot % tokens) * dim;

@@ -52,11 +52,10 @@ static const char *check(const ingot_kv_fmt *f) {
     return ingot_codec_check_dim(f);
 }
 
+#define OPTIONS "group=16|32|64|128|256"
 static const int groups[] = {16, 32, 64, 128, 256, 0};
-/* The shipped int4 tiles pair channels c and c + 16 under one scale. */
-static const int groups_of_32[] = {32, 64, 128, 256, 0};
 
-#define AFFINE(bits, groups_, options_)                                                                                                         \
+#define AFFINE(bits)                                                                                                                            \
     static size_t block_bytes_##bits(const ingot_kv_fmt *f) { return block_bytes(f, bits); }                                                      \
     static void encode_##bits(const ingot_kv_fmt *f, const float *x, ptrdiff_t stride, int first, int n, void *row) {                             \
         (void)stride, (void)first, (void)n;                                                                                                      \
@@ -70,10 +69,10 @@ static const int groups_of_32[] = {32, 64, 128, 256, 0};
     }                                                                                                                                            \
     const ingot_codec ingot_codec_int##bits = {                                                                                                   \
         .name = "int" #bits, .description = #bits "-bit codes, affine: one scale and one mid per group of channels of a token",                    \
-        .sides = INGOT_BOTH_SIDES, .needs = INGOT_CAL_NONE, .default_group = 32, .groups = groups_, .options = options_,                           \
+        .sides = INGOT_BOTH_SIDES, .needs = INGOT_CAL_NONE, .default_group = 32, .groups = groups, .options = OPTIONS,                             \
         .block_bytes = block_bytes_##bits, .encode = encode_##bits, .decode = decode_##bits, .check = check, .shape = shape_##bits,                \
     };
-AFFINE(2, groups, "group=16|32|64|128|256")
-AFFINE(3, groups, "group=16|32|64|128|256")
-AFFINE(4, groups_of_32, "group=32|64|128|256")
-AFFINE(8, groups, "group=16|32|64|128|256")
+AFFINE(2)
+AFFINE(3)
+AFFINE(4)
+AFFINE(8)

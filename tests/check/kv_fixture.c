@@ -65,7 +65,7 @@ static uint8_t *tile_of(const store *s, int side, int page) { return s->mem + (s
 /* All bytes of the tiles are 0xff first: as halves NaN, so that a slot that was never written shows when it leaks. */
 static bool store_make(store *s, const ingot_backend *be, const kv_case *c) {
     *s = (store){.be = be, .f = {c->f[0], c->f[1]}};
-    for (int side = 0; side < 2; side++) s->bytes[side] = be->tile[side][s->f[side].codec].bytes(&s->f[side]);
+    for (int side = 0; side < 2; side++) s->bytes[side] = ingot_backend_tile(be, side, &s->f[side])->bytes(&s->f[side]);
     s->n_pages = (c->n_ctx + 63) / 64;
     s->mem = ingot_alloc(page_bytes(s) * (size_t)s->n_pages, INGOT_MEM_OTHER);
     if (!CHECK(s->mem != NULL) || !CHECK(s->n_pages <= MAX_PAGES)) return false;
@@ -102,7 +102,7 @@ static void store_put(store *s, int side, const float *x, const kv_case *c) {
     const int tokens = ingot_codec_tokens(f);
     for (int p = c->first, i = 0; p < c->n_ctx; i++) {
         const int page_end = (p / 64 + 1) * 64, want = (p + runs[i % 7] + tokens - 1) / tokens * tokens, end = smaller(smaller(want, page_end), c->n_ctx);
-        s->be->tile[side][f->codec].put(f, tile_of(s, side, p / 64), p % 64, end - p, x + (ptrdiff_t)p * f->dim, f->dim);
+        ingot_backend_tile(s->be, side, f)->put(f, tile_of(s, side, p / 64), p % 64, end - p, x + (ptrdiff_t)p * f->dim, f->dim);
         p = end;
     }
 }
@@ -116,10 +116,10 @@ static void store_copy(const store *s, store *to, int side, const float *x, cons
     uint8_t *got = ingot_alloc(bytes, INGOT_MEM_OTHER), *want = ingot_alloc(bytes, INGOT_MEM_OTHER);
     for (int p = c->first / tokens * tokens; p < c->n_ctx; p += tokens) {
         const int from = p < c->first ? c->first - p : 0, end = smaller(tokens, c->n_ctx - p);
-        s->be->tile[side][f->codec].get_block(f, tile_of(s, side, p / 64), p % 64, got);
+        ingot_backend_tile(s->be, side, f)->get_block(f, tile_of(s, side, p / 64), p % 64, got);
         codec->encode(f, x + (ptrdiff_t)p * f->dim, f->dim, from, end - from, want);
         if (!CHECK_MEM(got, want, bytes)) break;
-        to->be->tile[side][f->codec].set_block(f, tile_of(to, side, p / 64), p % 64, got);
+        ingot_backend_tile(to->be, side, f)->set_block(f, tile_of(to, side, p / 64), p % 64, got);
     }
     ingot_dealloc(got), ingot_dealloc(want);
 }

@@ -63,7 +63,7 @@ typedef struct page {
 static bool page_make(page *p, const ingot_backend *be, const ingot_kv_fmt *k, const ingot_kv_fmt *v) {
     *p = (page){.f = {*k, *v}};
     ingot_rng rng = {17};
-    const ingot_tile_ops *ops[2] = {&be->tile[0][k->codec], &be->tile[1][v->codec]};
+    const ingot_tile_ops *ops[2] = {ingot_backend_tile(be, 0, k), ingot_backend_tile(be, 1, v)};
     p->v_offset = ops[0]->bytes(k);
     p->tiles = ingot_alloc(p->v_offset + ops[1]->bytes(v), INGOT_MEM_OTHER);
     p->scratch = ingot_alloc(be->attend_scratch_bytes(k, v, 1, 64), INGOT_MEM_OTHER);
@@ -148,7 +148,7 @@ static void tile_sizes(const ingot_backend *ref, const ingot_backend *be, ingot_
             const ingot_kv_fmt f = kv_fmt(i / 2, i & 1 ? INGOT_SIDE_V : INGOT_SIDE_K, 0, dim);
             if (!kv_fmt_allowed(&f)) continue;
             test_case("%s/%s %s %s dim %d", be->name, ingot_isa_name(isa), i & 1 ? "V" : "K", ingot_codec_get(f.codec)->name, dim);
-            const size_t bytes = be->tile[f.side][f.codec].bytes(&f), blocks = (size_t)(64 / ingot_codec_tokens(&f)) * ingot_codec_get(f.codec)->block_bytes(&f);
+            const size_t bytes = ingot_backend_tile(be, f.side, &f)->bytes(&f), blocks = (size_t)(64 / ingot_codec_tokens(&f)) * ingot_codec_get(f.codec)->block_bytes(&f);
             CHECK_INT(bytes % 64, 0);
             CHECK(bytes >= blocks && bytes < blocks + 64);
         }

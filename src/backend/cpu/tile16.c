@@ -123,15 +123,21 @@ static void v_int4_get(const ingot_kv_fmt *f, const uint8_t *tile, int slot, voi
 static void k_int4_set(const ingot_kv_fmt *f, uint8_t *tile, int slot, const void *row) { int4_set(f, tile, true, slot, row); }
 static void v_int4_set(const ingot_kv_fmt *f, uint8_t *tile, int slot, const void *row) { int4_set(f, tile, false, slot, row); }
 
-static const ingot_tile_ops ops[2][INGOT_N_CODECS] = {
-    [INGOT_SIDE_K] = {[INGOT_CODEC_F16] = {tile16_bytes, NULL, k_f16_get, k_f16_set},
-                      [INGOT_CODEC_Q8_0] = {tile16_bytes, NULL, k_q8_get, k_q8_set},
-                      [INGOT_CODEC_INT4] = {tile16_bytes, NULL, k_int4_get, k_int4_set}},
-    [INGOT_SIDE_V] = {[INGOT_CODEC_F16] = {tile16_bytes, NULL, v_f16_get, v_f16_set},
-                      [INGOT_CODEC_Q8_0] = {tile16_bytes, NULL, v_q8_get, v_q8_set},
-                      [INGOT_CODEC_INT4] = {tile16_bytes, NULL, v_int4_get, v_int4_set}}};
+/* Units of V hold channels c and c + 16 under one scale, and the loops have room for that many groups. */
+static bool int4_takes(const ingot_kv_fmt *f) { return f->group >= 32 || f->group == f->dim; }
 
-bool tile16_has(const ingot_kv_fmt *f) { return ops[0][f->codec].bytes != NULL; }
+static const ingot_tile_ops ops[2][INGOT_N_CODECS] = {
+    [INGOT_SIDE_K] = {[INGOT_CODEC_F16] = {NULL, tile16_bytes, NULL, k_f16_get, k_f16_set},
+                      [INGOT_CODEC_Q8_0] = {NULL, tile16_bytes, NULL, k_q8_get, k_q8_set},
+                      [INGOT_CODEC_INT4] = {int4_takes, tile16_bytes, NULL, k_int4_get, k_int4_set}},
+    [INGOT_SIDE_V] = {[INGOT_CODEC_F16] = {NULL, tile16_bytes, NULL, v_f16_get, v_f16_set},
+                      [INGOT_CODEC_Q8_0] = {NULL, tile16_bytes, NULL, v_q8_get, v_q8_set},
+                      [INGOT_CODEC_INT4] = {int4_takes, tile16_bytes, NULL, v_int4_get, v_int4_set}}};
+
+bool tile16_has(const ingot_kv_fmt *f) {
+    const ingot_tile_ops *o = &ops[INGOT_SIDE_K][f->codec];
+    return o->bytes && (!o->takes || o->takes(f));
+}
 
 void tile16_init(ingot_tile_ops tile[2][INGOT_N_CODECS], const tile_put_fn put[2][INGOT_N_CODECS]) {
     for (int side = 0; side < 2; side++) {

@@ -49,7 +49,7 @@ VEC_INLINE void store_lane_bytes(uint8_t *row, int b, __m128i bytes) {
 
 /* --- encode --- */
 
-/* As encode_group in src/codec/int4.c; codes one a byte. */
+/* As encode_group in src/codec/affine.c; codes one a byte. */
 VEC_INLINE void encode_int4(const float *x, int n, uint16_t *scale, uint16_t *mid, uint8_t *codes) {
     vf lo_v = vf_load(x), hi_v = lo_v;
     for (int i = VW; i < n; i += VW) {

@@ -119,9 +119,9 @@ static void normalize(const float *o, float l, float *out, int dim) {
 }
 
 void ingot_ref_kv_init(ingot_backend *b) {
+    b->plain_tile = (ingot_tile_ops){NULL, tile_bytes, tile_put, tile_get_block, tile_set_block};
     for (int side = 0; side < 2; side++)
-        for (int c = 0; c < INGOT_N_CODECS; c++)
-            b->tile[side][c] = (ingot_tile_ops){tile_bytes, tile_put, tile_get_block, tile_set_block};
+        for (int c = 0; c < INGOT_N_CODECS; c++) b->tile[side][c] = b->plain_tile;
     b->attend = attend;
     b->attend_scratch_bytes = attend_scratch_bytes;
     b->merge = merge;
