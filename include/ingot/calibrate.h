@@ -9,8 +9,8 @@ extern "C" {
 
 typedef struct ingot_calibrate_config {
     int n_ctx;          /* tokens of one window; 0: 4096, or what the model was trained for or the text has if that is less. Moments of keys behind RoPE depend
-                         * on the positions: take the lengths of use */
-    int n_windows;      /* 0: as many as 8192 tokens take, at most what the text has */
+                         * on the positions: take the lengths of use. Every other window is read as contexts of at most 1024 tokens */
+    int n_windows;      /* 0: as many as 16384 tokens take, at most what the text has */
     bool no_codebooks;  /* leave out the codebooks, which take most of the time and of the file */
     const char *source; /* what the text is called, printable, one line; NULL: "a text" */
     ingot_progress progress; /* NULL allowed */

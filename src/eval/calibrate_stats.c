@@ -52,10 +52,10 @@ static ingot_status init(calibrate_stats *s, bool samples) {
     return s->pass ? INGOT_OK : ingot_fail(INGOT_E_NOMEM, "out of memory for %d layers", s->n_layers);
 }
 
-ingot_status ingot_calibrate_stats_init(calibrate_stats *s, const ingot_model_info *model, int n_windows, int n_ctx, int n_batch, bool samples) {
+ingot_status ingot_calibrate_stats_init(calibrate_stats *s, const ingot_model_info *model, int64_t n_tokens, int64_t n_contexts, int n_batch, bool samples) {
     int dim = 1;
     for (int l = 0; l < model->n_layers; l++) dim = largest_dim(&model->layers[l]) > dim ? largest_dim(&model->layers[l]) : dim;
-    const int64_t total = (int64_t)n_windows * (n_ctx - CALIBRATE_SINKS), queries = (int64_t)n_windows * n_ctx, most = (SAMPLED + dim - 1) / dim;
+    const int64_t total = n_tokens - n_contexts * CALIBRATE_SINKS, queries = n_tokens, most = (SAMPLED + dim - 1) / dim;
     *s = (calibrate_stats){.layers = model->layers, .n_layers = model->n_layers, .n_batch = n_batch, .n_total = total, .n_query_total = queries,
                            .n_sample = (int)(total < most ? total : most), .n_queries = (int)(queries < CALIBRATE_QUERIES ? queries : CALIBRATE_QUERIES)};
     const ingot_status status = init(s, samples);

@@ -29,8 +29,8 @@ typedef struct calibrate_stats {
     int n_pass, first; /* tokens, position of the first */
 } calibrate_stats;
 
-/* For windows of n_ctx tokens in passes of at most n_batch. */
-ingot_status ingot_calibrate_stats_init(calibrate_stats *s, const ingot_model_info *model, int n_windows, int n_ctx, int n_batch, bool samples);
+/* For n_tokens in all, read as so many contexts, in passes of at most n_batch. */
+ingot_status ingot_calibrate_stats_init(calibrate_stats *s, const ingot_model_info *model, int64_t n_tokens, int64_t n_contexts, int n_batch, bool samples);
 void ingot_calibrate_stats_free(calibrate_stats *s);
 /* An ingot_capture_fn; user: the stats. */
 void ingot_calibrate_stats_capture(void *user, const ingot_captured *c);

@@ -10,28 +10,35 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { N_CTX = 80, N_WINDOWS = 2, N_TOKENS = N_CTX * N_WINDOWS, LAYER = 1 };
+/* Two windows; a second one of more than 1024 tokens is read as several contexts. */
+enum { N_CTX = 80, LONG_CTX = 1536, SHORT_CTX = 1024, MAX_TOKENS = 2 * LONG_CTX, LAYER = 1, STEP = 16 };
 
 typedef struct fixture {
     ingot_device *device;
     ingot_model *model;
     ingot_model_info info;
-    int32_t tokens[N_TOKENS];
+    int n_ctx, n_tokens;
+    int32_t tokens[MAX_TOKENS];
     char path[300];
 } fixture;
 
-static bool open_fixture(fixture *f, const model_spec *spec) {
+/* Position of token t in its context. */
+static int place(int n_ctx, int t) { return t < n_ctx ? t : (t - n_ctx) % (n_ctx < SHORT_CTX ? n_ctx : SHORT_CTX); }
+
+static bool open_fixture_of(fixture *f, const model_spec *spec, int n_ctx) {
     const char *tmp = getenv("TMPDIR");
     ingot_rng rng = {5};
-    *f = (fixture){0};
-    for (int i = 0; i < N_TOKENS; i++) f->tokens[i] = (int32_t)(ingot_rng_next(&rng) % (uint64_t)spec->n_vocab);
+    *f = (fixture){.n_ctx = n_ctx, .n_tokens = 2 * n_ctx};
+    for (int i = 0; i < f->n_tokens; i++) f->tokens[i] = (int32_t)(ingot_rng_next(&rng) % (uint64_t)spec->n_vocab);
     snprintf(f->path, sizeof f->path, "%s/ingot-test-%d.ingotcal", tmp && strlen(tmp) < 200 ? tmp : P_tmpdir, (int)getpid());
     if (!CHECK_OK(ingot_device_open(&f->device, "cpu", 2)) || !CHECK_OK(model_open_spec(&f->model, spec, f->device))) return false;
     ingot_model_info_get(f->model, &f->info);
-    if (ingot_model_adds_bos(f->model))
-        for (int w = 0; w < N_WINDOWS; w++) f->tokens[w * N_CTX] = ingot_model_bos(f->model);
+    for (int t = 0; t < f->n_tokens && ingot_model_adds_bos(f->model); t++)
+        if (place(n_ctx, t) == 0) f->tokens[t] = ingot_model_bos(f->model);
     return true;
 }
+
+static bool open_fixture(fixture *f, const model_spec *spec) { return open_fixture_of(f, spec, N_CTX); }
 
 static void close_fixture(fixture *f) {
     remove(f->path);
@@ -41,7 +48,7 @@ static void close_fixture(fixture *f) {
 
 static ingot_status calibrate(fixture *f, const ingot_calibrate_config *config, ingot_calibration **out) {
     ingot_calibrate_result r;
-    const ingot_status s = ingot_calibrate(&r, f->model, f->tokens, N_TOKENS, config, f->path);
+    const ingot_status s = ingot_calibrate(&r, f->model, f->tokens, (size_t)f->n_tokens, config, f->path);
     *out = NULL;
     ingot_free_memory(r.books);
     return s == INGOT_OK ? ingot_calibration_open(out, f->path) : s;
@@ -52,8 +59,8 @@ static ingot_status calibrate(fixture *f, const ingot_calibrate_config *config, 
 /* Everything of one layer, all windows. */
 typedef struct seen {
     const ingot_layer_shape *shape;
-    float *q, *k, *v; /* [N_TOKENS][heads][dim] */
-    int n, calls, next_layer;
+    float *q, *k, *v; /* [n_tokens][heads][dim] */
+    int n_ctx, n_tokens, n, calls, next_layer;
 } seen;
 
 static void see(void *user, const ingot_captured *c) {
@@ -64,7 +71,7 @@ static void see(void *user, const ingot_captured *c) {
     s->next_layer = c->layer + 1;
     if (c->layer != LAYER) return;
     for (int i = 0; i < c->n_tokens; i++, s->n++) {
-        CHECK_INT(c->positions[i], s->n % N_CTX);
+        CHECK_INT(c->positions[i], place(s->n_ctx, s->n));
         memcpy(s->q + s->n * l->n_heads * l->k_dim, c->q + i * c->q_stride, (size_t)(l->n_heads * l->k_dim) * sizeof(float));
         memcpy(s->k + s->n * l->n_kv_heads * l->k_dim, c->k + i * c->k_stride, (size_t)(l->n_kv_heads * l->k_dim) * sizeof(float));
         memcpy(s->v + s->n * l->n_kv_heads * l->v_dim, c->v + i * c->v_stride, (size_t)(l->n_kv_heads * l->v_dim) * sizeof(float));
@@ -73,28 +80,29 @@ static void see(void *user, const ingot_captured *c) {
 
 static bool look(fixture *f, seen *s) {
     const ingot_layer_shape *l = &f->info.layers[LAYER];
-    ingot_engine_config config = {.n_ctx = N_CTX, .max_sessions = 1, .n_batch = 32, .activations = INGOT_ACT_FLOAT};
+    ingot_engine_config config = {.n_ctx = f->n_ctx, .max_sessions = 1, .n_batch = 32, .activations = INGOT_ACT_FLOAT};
     ingot_engine *engine = NULL;
     ingot_session *session = NULL;
-    *s = (seen){.shape = l};
-    s->q = malloc((size_t)(N_TOKENS * l->n_heads * l->k_dim) * sizeof(float));
-    s->k = malloc((size_t)(N_TOKENS * l->n_kv_heads * l->k_dim) * sizeof(float));
-    s->v = malloc((size_t)(N_TOKENS * l->n_kv_heads * l->v_dim) * sizeof(float));
+    const int n = f->n_tokens;
+    *s = (seen){.shape = l, .n_ctx = f->n_ctx, .n_tokens = n};
+    s->q = malloc((size_t)(n * l->n_heads * l->k_dim) * sizeof(float));
+    s->k = malloc((size_t)(n * l->n_kv_heads * l->k_dim) * sizeof(float));
+    s->v = malloc((size_t)(n * l->n_kv_heads * l->v_dim) * sizeof(float));
     CHECK_OK(ingot_plan_parse(&config.plan, &(ingot_plan_spec){.kv = "f16", .window = -1, .sinks = -1}));
     bool ok = s->q && s->k && s->v && CHECK_OK(ingot_engine_create(&engine, f->model, &config)) && CHECK_OK(ingot_session_create(&session, engine));
     if (ok) ingot_engine_capture(engine, see, s);
-    for (int at = 0; ok && at < N_TOKENS; at += 20) {
-        if (at % N_CTX == 0) ok = CHECK_OK(ingot_session_trim(session, 0));
+    for (int at = 0; ok && at < n; at += STEP) {
+        if (place(f->n_ctx, at) == 0) ok = CHECK_OK(ingot_session_trim(session, 0));
         s->next_layer = 0;
-        ok = ok && CHECK_OK(ingot_session_prefill(session, f->tokens + at, 20, NULL, NULL, NULL));
+        ok = ok && CHECK_OK(ingot_session_prefill(session, f->tokens + at, STEP, NULL, NULL, NULL));
         CHECK_INT(s->next_layer, f->info.n_layers);
     }
     if (ok) {
         const int calls = s->calls;
-        CHECK_INT(calls, f->info.n_layers * N_TOKENS / 20);
+        CHECK_INT(calls, f->info.n_layers * n / STEP);
         ingot_engine_capture(engine, NULL, NULL);
         CHECK_OK(ingot_session_trim(session, 0));
-        CHECK_OK(ingot_session_prefill(session, f->tokens, 20, NULL, NULL, NULL));
+        CHECK_OK(ingot_session_prefill(session, f->tokens, STEP, NULL, NULL, NULL));
         CHECK_INT(s->calls, calls);
     }
     ingot_session_destroy(session);
@@ -108,7 +116,7 @@ static void forget(seen *s) {
 
 /* --- what is derived --- */
 
-static bool counts(int token) { return token % N_CTX >= CALIBRATE_SINKS; }
+static bool counts(const seen *s, int token) { return place(s->n_ctx, token) >= CALIBRATE_SINKS; }
 
 static const float *get(const ingot_calibration *c, int kind, int bits, int group, bool value, int head, size_t want) {
     size_t n = 0;
@@ -117,29 +125,29 @@ static const float *get(const ingot_calibration *c, int kind, int bits, int grou
 }
 
 /* mean [dim] and second [dim][dim] of the vectors of one head, sinks left out unless `all`. */
-static void plain_moments(const float *x, int heads, int head, int dim, bool all, bool centred, double *mean, double *second) {
+static void plain_moments(const seen *s, const float *x, int heads, int head, int dim, bool all, bool centred, double *mean, double *second) {
     int n = 0;
     for (int i = 0; i < dim; i++) mean[i] = 0.0;
     for (int i = 0; i < dim * dim; i++) second[i] = 0.0;
     for (int pass = 0; pass < 2; pass++)
-        for (int t = 0; t < N_TOKENS; t++) {
-            if (!all && !counts(t)) continue;
+        for (int t = 0; t < s->n_tokens; t++) {
+            if (!all && !counts(s, t)) continue;
             const float *v = x + (t * heads + head) * dim;
             n += pass == 0;
             for (int i = 0; i < dim; i++) {
                 if (pass == 0) mean[i] += (double)v[i];
                 for (int j = 0; pass == 1 && j < dim; j++)
-                    second[i * dim + j] += ((double)v[i] - (centred ? mean[i] / n : 0)) * ((double)v[j] - (centred ? mean[j] / n : 0)) / N_TOKENS;
+                    second[i * dim + j] += ((double)v[i] - (centred ? mean[i] / n : 0)) * ((double)v[j] - (centred ? mean[j] / n : 0)) / s->n_tokens;
             }
         }
-    for (int i = 0; i < dim * dim; i++) second[i] *= (double)N_TOKENS / n;
+    for (int i = 0; i < dim * dim; i++) second[i] *= (double)s->n_tokens / n;
     for (int i = 0; i < dim; i++) mean[i] /= n;
 }
 
 static void check_means_and_channels(const ingot_calibration *c, const seen *s, int head, bool value) {
     static double mean[128], second[128 * 128];
     const int dim = value ? s->shape->v_dim : s->shape->k_dim;
-    plain_moments(value ? s->v : s->k, s->shape->n_kv_heads, head, dim, false, false, mean, second);
+    plain_moments(s, value ? s->v : s->k, s->shape->n_kv_heads, head, dim, false, false, mean, second);
     const float *m = get(c, INGOT_CAL_MEAN, 0, 0, value, head, (size_t)dim), *order = get(c, INGOT_CAL_OUTLIERS, 0, 0, value, head, (size_t)dim);
     if (!m || !order) return;
     for (int i = 0; i < dim; i++) CHECK_NEAR(m[i], mean[i], 1e-6);
@@ -155,8 +163,8 @@ static void check_smoothing(const ingot_calibration *c, const seen *s, int head)
     for (int i = 0; lambda && i < dim; i++) {
         const int partner = s->shape->adjacent_pairs ? i ^ 1 : (i + dim / 2) % dim;
         float largest = 0.0f;
-        for (int t = 0; t < N_TOKENS; t++)
-            if (counts(t)) {
+        for (int t = 0; t < s->n_tokens; t++)
+            if (counts(s, t)) {
                 const float *k = s->k + (t * s->shape->n_kv_heads + head) * dim;
                 largest = fmaxf(largest, fmaxf(fabsf(k[i]), fabsf(k[partner])));
             }
@@ -172,7 +180,7 @@ static void check_filter(const ingot_calibration *c, const seen *s, int head) {
     const float *u = get(c, INGOT_CAL_FILTER, 0, 0, false, head, (size_t)dim);
     for (int g = 0; u && g < group; g++) {
         double x[128], y[128], norm = 1.0, projection = 0.0;
-        plain_moments(s->q, s->shape->n_heads, head * group + g, dim, true, false, mean, second);
+        plain_moments(s, s->q, s->shape->n_heads, head * group + g, dim, true, false, mean, second);
         memcpy(x, mean, sizeof x);
         for (int step = 0; step < 3000; step++) {
             norm = 0.0;
@@ -199,10 +207,10 @@ static void check_whitening(const ingot_calibration *c, const seen *s, const ing
     if (!a || !CHECK(output != NULL) || !CHECK_OK(ingot_model_output_moment(model, LAYER, output))) return;
     memset(cost, 0, sizeof cost);
     for (int g = 0; g < group; g++) {
-        plain_moments(s->q, l->n_heads, head * group + g, l->k_dim, true, false, mean, one);
+        plain_moments(s, s->q, l->n_heads, head * group + g, l->k_dim, true, false, mean, one);
         for (int i = 0; i < l->k_dim * l->k_dim; i++) cost[i] += one[i] / group;
     }
-    plain_moments(value ? s->v : s->k, l->n_kv_heads, head, dim, false, !value, mean, second);
+    plain_moments(s, value ? s->v : s->k, l->n_kv_heads, head, dim, false, !value, mean, second);
     CHECK_OK(ingot_whiten_make(want, want + dim * dim, second, value ? output + head * dim * dim : cost, dim));
     /* Eigenvectors of close eigenvalues may turn into each other: what counts is a a^T, the metric of the transform. */
     for (int i = 0; i < dim; i += 7)
@@ -224,13 +232,13 @@ static void check_books(const ingot_calibration *c) {
         for (int side = 0; side < 2; side++) get(c, INGOT_CAL_CODEBOOK, kinds[i].bits, kinds[i].group, side, 0, ((size_t)1 << kinds[i].bits) * (size_t)kinds[i].group);
 }
 
-static void check_calibration(const model_spec *spec) {
+static void check_calibration(const model_spec *spec, int n_ctx, const char *source) {
     fixture f;
     seen s = {0};
     ingot_calibration *c = NULL;
     test_case("%s", spec->arch);
-    if (open_fixture(&f, spec) && look(&f, &s) && CHECK_OK(calibrate(&f, &(ingot_calibrate_config){.n_ctx = N_CTX, .source = "noise"}, &c))) {
-        CHECK_STR(ingot_calibration_source(c), "2 windows of 80 tokens of noise");
+    if (open_fixture_of(&f, spec, n_ctx) && look(&f, &s) && CHECK_OK(calibrate(&f, &(ingot_calibrate_config){.n_ctx = n_ctx, .source = "noise", .no_codebooks = n_ctx > N_CTX}, &c))) {
+        CHECK_STR(ingot_calibration_source(c), source);
         CHECK_OK(ingot_model_check_calibration(f.model, c));
         for (int h = 0; h < s.shape->n_kv_heads; h++) {
             for (int side = 0; side < 2; side++) {
@@ -240,15 +248,18 @@ static void check_calibration(const model_spec *spec) {
             check_smoothing(c, &s, h);
             check_filter(c, &s, h);
         }
-        check_books(c);
+        if (n_ctx == N_CTX) check_books(c);
     }
     ingot_calibration_close(c);
     forget(&s);
     close_fixture(&f);
 }
 
-TEST("calibrate/a llama's arrays are those of plain loops") { check_calibration(&tiny_llama); }
-TEST("calibrate/a gemma's arrays are those of plain loops") { check_calibration(&tiny_gemma3); }
+TEST("calibrate/a llama's arrays are those of plain loops") { check_calibration(&tiny_llama, N_CTX, "2 windows of 80 tokens of noise"); }
+TEST("calibrate/a gemma's arrays are those of plain loops") { check_calibration(&tiny_gemma3, N_CTX, "2 windows of 80 tokens of noise"); }
+TEST("calibrate/every other long window is read as short contexts") {
+    check_calibration(&tiny_llama, LONG_CTX, "2 windows of 1536 tokens (every other one as contexts of 1024) of noise");
+}
 
 TEST("calibrate/moments of the output projection") {
     fixture f;

@@ -134,8 +134,8 @@ static int run_calibrate(const settings *s) {
 #define AT(field) offsetof(settings, field)
 static const option rows[] = {
     {"output", 'o', OPTION_TEXT, AT(output), "FILE", "where the calibration goes; by default MODEL.ingotcal, which is found by itself", 0, 0, NULL},
-    {"ctx-size", 'c', OPTION_INT, AT(n_ctx), "N", "tokens of one window: take the lengths of use; 0: 4096, less where model or text have less", 0, INT_MAX, NULL},
-    {"windows", 0, OPTION_INT, AT(n_windows), "N", "windows of the text; 0: as many as 8192 tokens take", 0, INT_MAX, NULL},
+    {"ctx-size", 'c', OPTION_INT, AT(n_ctx), "N", "tokens of a window (every other one is read as contexts of 1024): take the lengths of use; 0: 4096, less where model or text have less", 0, INT_MAX, NULL},
+    {"windows", 0, OPTION_INT, AT(n_windows), "N", "windows of the text; 0: as many as 16384 tokens take", 0, INT_MAX, NULL},
     {"no-codebooks", 0, OPTION_FLAG, AT(no_codebooks), NULL, "leave out the codebooks of product quantisation, which take most of the time and of the file", 0, 0, NULL},
 };
 static const option_group settings_calibrate = {"Calibration", rows, (int)(sizeof rows / sizeof *rows)};
