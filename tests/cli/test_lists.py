@@ -82,7 +82,8 @@ def test_every_json_key_is_documented():
         page = f.read()
     text = path("keys.txt", book(200))
     outputs = [["methods"], ["info", "-m", tiny()], ["run", "-m", tiny(), "-p", "x", "-n", "1"], ["tokenize", "-m", tiny(), "-p", "x"],
-               *(["eval", what, "-m", tiny(), "-f", text, "-c", "64"] for what in ("ppl", "kld"))]
+               *(["eval", what, "-m", tiny(), "-f", text, "-c", "64"] for what in ("ppl", "kld", "probe")),
+               ["calibrate", "-m", tiny(), "-f", text, "-c", "64", "-o", path("keys.ingotcal")]]
     for args in outputs:
         for key in keys(done_json(*args)):
             check(f"`{key}`" in page or f".{key}`" in page or f"`{key}." in page or key.startswith("INGOT_"), f"ingot {args[0]} prints \"{key}\", docs/cli.md does not explain it")
