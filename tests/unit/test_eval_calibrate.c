@@ -1,4 +1,5 @@
 /* Calibrations of tiny models against plain loops over what the engine was seen to compute. */
+#include "base/alloc.h"
 #include "base/rng.h"
 #include "calibration/derive.h"
 #include "engine/capture.h"
@@ -306,6 +307,24 @@ TEST("calibrate/wrong use and cancelling leave no file") {
         CHECK_STATUS(calibrate(&f, &(ingot_calibrate_config){.n_ctx = N_CTX, .no_codebooks = true}, &c), INGOT_E_INVALID);
         CHECK(access(f.path, F_OK) != 0);
     }
+    close_fixture(&f);
+}
+
+TEST("calibrate/every allocation may fail") {
+    fixture f;
+    bool done = false;
+    if (open_fixture(&f, &tiny_llama))
+        for (long n = 1; !done && n < 100000; n += 1 + n / 4) {
+            ingot_calibrate_result r;
+            ingot_mem_fail_at(n);
+            const ingot_status s = ingot_calibrate(&r, f.model, f.tokens, (size_t)f.n_tokens, &(ingot_calibrate_config){.n_ctx = N_CTX}, f.path);
+            ingot_mem_fail_at(0);
+            test_case("allocation %ld", n);
+            done = s == INGOT_OK;
+            if (done) ingot_free_memory(r.books);
+            else CHECK(s == INGOT_E_NOMEM && r.books == NULL && access(f.path, F_OK) != 0);
+        }
+    CHECK(done);
     close_fixture(&f);
 }
 

@@ -1,4 +1,5 @@
 /* What a probe computes of a head, against plain loops, and probes of tiny models. */
+#include "base/alloc.h"
 #include "base/rng.h"
 #include "eval/probe_head.h"
 #include "model_fixture.h"
@@ -164,6 +165,17 @@ TEST("probe/exact tokens have no figures, wrong use is refused") {
         CHECK(r.output_error < 2e-3);
         ingot_free_memory(r.heads);
     }
+    bool done = false;
+    for (long n = 1; !done && n < 10000; n += 1 + n / 10) { /* every allocation may fail */
+        ingot_mem_fail_at(n);
+        const ingot_status s = ingot_eval_probe(&r, model, tokens, 64, &config);
+        ingot_mem_fail_at(0);
+        done = s == INGOT_OK;
+        test_case("allocation %ld", n);
+        if (done) ingot_free_memory(r.heads);
+        else CHECK(s == INGOT_E_NOMEM && r.heads == NULL);
+    }
+    CHECK(done);
     CHECK_STATUS(ingot_eval_probe(&r, model, tokens, 63, &config), INGOT_E_INVALID);
     CHECK_HAS(ingot_last_error(), "63");
     CHECK(r.heads == NULL);
