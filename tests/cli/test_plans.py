@@ -16,7 +16,7 @@ def wrong(*args, has):
 def test_plans_have_one_spelling():
     for args, spelling in [
             (["--kv", "turboquant4,hadamard"], "turboquant4"), (["--kv", "turboquant4,none"], "turboquant4,none"),
-            (["--kv-k", "turboquant4,center", "--kv-v", "int4,group=64"], "k=turboquant4,center v=int4,group=64"),
+            (["--kv-k", "turboquant4,center", "--kv-v", "int4,group=64"], "k=centered4 v=int4,group=64"),
             (["--kv", "kivi2"], "kivi2"), (["--kv", "kivi2", "--kv-window", "0"], "kivi2 window=0"),
             (["--kv", "int4", "--kv-layers", "0=q8_0"], "int4 layers=0=q8_0"), (["--kv", "int4", "--kv-layers", "0=q8_0/f16;1=int4"], "int4 layers=0=q8_0/f16"),
             (["--kv", "int4", "--kv-policy", "full"], "int4")]:

@@ -20,8 +20,8 @@ TEST("method/every spelling comes back the same") {
         {"int4 layers=5=q8_0/int4,group=64", "int4 layers=5=q8_0/int4,group=64"}, {"int4 layers=5=q8_0/q8_0", "int4 layers=5=q8_0"},
         {"int4 layers=0-9=q8_0 layers=3-4=f16", "int4 layers=0-2,5-9=q8_0 layers=3-4=f16"}, {"int4 layers=0-9=q8_0 layers=3-4=int4", "int4 layers=0-2,5-9=q8_0"},
         {"int4 layers=4-5=int4", "int4"}, {"qjl,group=64", "qjl,group=64"}, {"k=qjl v=kivi2 window=128", "qjl"}, {"kivi2", "kivi2"}, {"kivi2 window=0", "kivi2 window=0"}, {"k=kivi2 v=kivi2", "kivi2 window=0"},
-        {"turboquant4,none", "turboquant4,none"}, {"turboquant4,haar", "turboquant4,haar"}, {"k=turboquant4,mean,whiten v=turboquant4", "wush4"},
-        {"turboquant4,scale=paper", "turboquant4,scale=paper"}, {"k=turboquant4,scale=unbiased v=turboquant4,scale=ls", "turboquant4"}, {"wush4,none,whiten", "turboquant4,whiten"},
+        {"turboquant4,none", "turboquant4,none"}, {"turboquant4,haar", "turboquant4,haar"}, {"k=turboquant4,mean,whiten v=turboquant4", "wush4 window=0 sinks=0"},
+        {"turboquant4,scale=paper", "turboquant4,scale=paper"}, {"k=turboquant4,scale=unbiased v=turboquant4,scale=ls", "turboquant4"}, {"wush4,none,whiten", "turboquant4,whiten window=128 sinks=4"},
         {"int4 layers=7=f16 layers=2=q8_0", "int4 layers=2=q8_0 layers=7=f16"}, {"int4 layers=1023=f16", "int4 layers=1023=f16"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ingot_plan p, again;
