@@ -4,7 +4,6 @@
  * inlier signs [32][rows_in / 8], outlier signs [32][rows_out / 8]. */
 #include "qjl.h"
 #include "../base/hadamard.h"
-#include "codec.h"
 #include "codec_util.h"
 #include <math.h>
 #include <string.h>
@@ -74,15 +73,9 @@ static ingot_qjl plain(const ingot_kv_fmt *f) {
     return (ingot_qjl){{in > out ? in : out, f->dim, SEED, NULL}, in, out, INGOT_QJL_OUTLIERS, {0}};
 }
 
-/* Where the parts of a block lie. */
-typedef struct layout {
-    int index_bytes; /* of a channel number */
-    size_t norms, bits_in, bits_out, bytes;
-} layout;
-
-static layout layout_of(const ingot_kv_fmt *f) {
+ingot_qjl_layout ingot_qjl_layout_of(const ingot_kv_fmt *f) {
     const ingot_qjl q = plain(f);
-    layout l = {.index_bytes = f->dim > 256 ? 2 : 1};
+    ingot_qjl_layout l = {.index_bytes = f->dim > 256 ? 2 : 1};
     l.norms = (size_t)l.index_bytes * INGOT_QJL_OUTLIERS;
     l.bits_in = l.norms + (size_t)2 * 2 * INGOT_QJL_TOKENS;
     l.bits_out = l.bits_in + (size_t)INGOT_QJL_TOKENS * (size_t)q.rows_in / 8;
@@ -95,12 +88,12 @@ static int tokens(const ingot_kv_fmt *f) {
     return INGOT_QJL_TOKENS;
 }
 
-static size_t block_bytes(const ingot_kv_fmt *f) { return layout_of(f).bytes; }
+static size_t block_bytes(const ingot_kv_fmt *f) { return ingot_qjl_layout_of(f).bytes; }
 
 static uint16_t half_of(double norm) { return ingot_f32_to_f16((float)fmin(norm, (double)INGOT_F16_MAX)); }
 
 static void encode(const ingot_kv_fmt *f, const float *x, ptrdiff_t stride, int first, int n, void *block) {
-    const layout l = layout_of(f);
+    const ingot_qjl_layout l = ingot_qjl_layout_of(f);
     ingot_qjl q = plain(f);
     double energy[INGOT_MAX_HEAD_DIM] = {0};
     uint8_t *b = block;
@@ -121,8 +114,7 @@ static void encode(const ingot_kv_fmt *f, const float *x, ptrdiff_t stride, int 
     }
 }
 
-/* The shape with the block's outlier channels. Any bytes give channels below dim. */
-static ingot_qjl open_block(const ingot_kv_fmt *f, const layout *l, const uint8_t *b) {
+ingot_qjl ingot_qjl_open(const ingot_kv_fmt *f, const ingot_qjl_layout *l, const uint8_t *b) {
     ingot_qjl q = plain(f);
     for (int i = 0; i < INGOT_QJL_OUTLIERS; i++) {
         const int c = l->index_bytes == 2 ? ingot_get_u16(b + 2 * i) : b[i];
@@ -131,12 +123,12 @@ static ingot_qjl open_block(const ingot_kv_fmt *f, const layout *l, const uint8_
     return q;
 }
 
-static float norm_at(const layout *l, const uint8_t *b, int i) { return ingot_f16_to_f32(ingot_get_u16(b + l->norms + 2 * i)); }
+static float norm_at(const ingot_qjl_layout *l, const uint8_t *b, int i) { return ingot_f16_to_f32(ingot_get_u16(b + l->norms + 2 * i)); }
 
 static void decode(const ingot_kv_fmt *f, const void *block, float *x) {
-    const layout l = layout_of(f);
+    const ingot_qjl_layout l = ingot_qjl_layout_of(f);
     const uint8_t *b = block;
-    const ingot_qjl q = open_block(f, &l, b);
+    const ingot_qjl q = ingot_qjl_open(f, &l, b);
     for (int t = 0; t < INGOT_QJL_TOKENS; t++)
         ingot_qjl_decode(&q, x + t * f->dim, b + l.bits_in + t * (q.rows_in / 8), b + l.bits_out + t * (q.rows_out / 8), norm_at(&l, b, t),
                          norm_at(&l, b, INGOT_QJL_TOKENS + t));
@@ -153,10 +145,10 @@ static void prepare(const ingot_kv_fmt *f, const float *q, void *prepared) {
 }
 
 static void score(const ingot_kv_fmt *f, const void *prepared, const void *block, float *s) {
-    const layout l = layout_of(f);
+    const ingot_qjl_layout l = ingot_qjl_layout_of(f);
     const uint8_t *b = block;
     const float *query = prepared;
-    const ingot_qjl q = open_block(f, &l, b);
+    const ingot_qjl q = ingot_qjl_open(f, &l, b);
     float in[INGOT_QJL_MAX_ROWS], out[INGOT_QJL_MAX_ROWS];
     ingot_qjl_split(&q, query, query + f->dim, in, out);
     for (int t = 0; t < INGOT_QJL_TOKENS; t++)

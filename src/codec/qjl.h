@@ -1,6 +1,7 @@
 /* The formulas of QJL with outlier channels, for any sketch: what the codec is made of and what worked examples are tested with. */
 #ifndef INGOT_CODEC_QJL_H
 #define INGOT_CODEC_QJL_H
+#include "codec.h"
 #include "sketch.h"
 #include <ingot/types.h>
 
@@ -13,6 +14,15 @@ typedef struct ingot_qjl {
     int n_outliers;                   /* at most INGOT_QJL_OUTLIERS */
     int outlier[INGOT_QJL_OUTLIERS]; /* channels of the block, ascending */
 } ingot_qjl;
+
+/* Where the parts of a codec's block lie, in bytes: norms of the inlier parts, then of the outlier parts [2][INGOT_QJL_TOKENS] f16; signs of the tokens. */
+typedef struct ingot_qjl_layout {
+    int index_bytes; /* of a channel number */
+    size_t norms, bits_in, bits_out, bytes;
+} ingot_qjl_layout;
+ingot_qjl_layout ingot_qjl_layout_of(const ingot_kv_fmt *f);
+/* The sketch of a codec with the block's outlier channels. Any bytes give channels below dim. */
+ingot_qjl ingot_qjl_open(const ingot_kv_fmt *f, const ingot_qjl_layout *l, const uint8_t *block);
 
 /* The q->n_outliers channels with the largest energy, the lower one where two are equal. energy [dim] is used up. */
 void ingot_qjl_choose(ingot_qjl *q, double *energy);

@@ -40,11 +40,14 @@ bool ingot_code_plan(const ingot_kv_fmt *f, code_plan *p) {
     return true;
 }
 
+/* Codecs with loops of their own; some take head sizes that are powers of two, 32 and up. */
+static const struct { cpu_route route; bool powers; } own[INGOT_N_CODECS] = {
+    [INGOT_CODEC_POLAR] = {ROUTE_OWN, false}, [INGOT_CODEC_POLARPAIR] = {ROUTE_PAGE, false}, [INGOT_CODEC_QJL] = {ROUTE_PAGE, true},
+    [INGOT_CODEC_PQ8] = {ROUTE_OWN, false},   [INGOT_CODEC_PQ10] = {ROUTE_OWN, false},       [INGOT_CODEC_PQ12] = {ROUTE_OWN, false}};
+
 static cpu_route route_of(const ingot_kv_fmt *f, ingot_kv_side side, int n_rows, code_plan *plan) {
-    static const bool own[INGOT_N_CODECS] = {
-        [INGOT_CODEC_POLAR] = true, [INGOT_CODEC_POLARPAIR] = true, [INGOT_CODEC_PQ8] = true, [INGOT_CODEC_PQ10] = true, [INGOT_CODEC_PQ12] = true};
     if (tile16_has(f)) return ROUTE_TUNED;
-    if (own[f->codec]) return ROUTE_OWN;
+    if (own[f->codec].route && (!own[f->codec].powers || (f->dim >= 32 && (f->dim & (f->dim - 1)) == 0))) return own[f->codec].route;
     if (ingot_code_plan(f, plan)) return ROUTE_PLAN;
     return side == INGOT_SIDE_K && ingot_codec_get(f->codec)->score && n_rows <= SCORE_ROWS ? ROUTE_SCORE : ROUTE_DECODE;
 }
@@ -53,6 +56,6 @@ void ingot_cpu_side_plan(cpu_side *s, const ingot_kv_fmt *f, ingot_kv_side side,
     s->f = f;
     s->route = route_of(f, side, n_rows, &s->plan);
     s->width = s->route == ROUTE_PLAN ? s->plan.begin[s->plan.n] : f->dim;
-    s->decoded = s->route == ROUTE_DECODE ? INGOT_PAGE_TOKENS * (size_t)f->dim : 0;
+    s->decoded = s->route == ROUTE_PAGE || s->route == ROUTE_DECODE ? INGOT_PAGE_TOKENS * (size_t)f->dim : 0;
     s->of_row = s->route == ROUTE_SCORE ? (ingot_codec_get(f->codec)->query_bytes(f) + 63) / 64 * 16 : s->width > f->dim ? (size_t)s->width : 0;
 }

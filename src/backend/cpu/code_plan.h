@@ -21,7 +21,8 @@ typedef struct code_plan { int n, begin[3]; code_part part[2]; } code_plan;
 
 typedef enum cpu_route {
     ROUTE_TUNED,  /* tile16.h */
-    ROUTE_OWN,    /* own_unpack.h */
+    ROUTE_OWN,    /* own_*.h */
+    ROUTE_PAGE,   /* keys: likewise, all channels of a page at once */
     ROUTE_PLAN,   /* code_unpack.h */
     ROUTE_SCORE,  /* keys and few rows: the codec's score */
     ROUTE_DECODE, /* the codec's decode */
@@ -36,7 +37,7 @@ typedef struct cpu_side {
     cpu_route route;
     code_plan plan; /* ROUTE_PLAN */
     int width;      /* channels: those of the vector, or of the wider frame (ingot_codec.narrow) */
-    size_t decoded; /* floats for what the codec's decode makes of a page: ROUTE_DECODE */
+    size_t decoded; /* floats for a whole page: ROUTE_PAGE, ROUTE_DECODE */
     size_t of_row;  /* floats of a row, a multiple of 16: its prepared query (K), its wide output (V); 0 where there is none */
 } cpu_side;
 

@@ -144,7 +144,7 @@ static void pair_tables_of(const ingot_polarpair_tables *p, pair_tables *out) {
     }
 }
 
-/* Eight pairs for VW tokens: radii times the cosines into `low`, the sines into `high`, NULL where not wanted; pairs are `step` channels apart. */
+/* Eight pairs for VW tokens: radii times the cosines into `low`, the sines into `high`; pairs are `step` channels apart. */
 VEC_INLINE void eight_pairs(const code_lanes *l, int j, const ingot_polarpair_tables *p, const pair_tables *tables, ptrdiff_t step, float *low, float *high) {
     vi word = vi_set(0);
     for (int i = 0; i < 8; i++) {
@@ -152,28 +152,27 @@ VEC_INLINE void eight_pairs(const code_lanes *l, int j, const ingot_polarpair_ta
         const vf r = vf_add(vf_mul(vi_float(vi_and(vi_right(word, vi_set(4)), vi_set(15))), vf_set(p->step[i])), vf_set(p->first[i]));
         vf c[16 / VW], s[16 / VW];
         VEC_UNROLL(2) for (int k = 0; k < 16 / VW; k++) c[k] = vf_load(tables[i].cosine + k * VW), s[k] = vf_load(tables[i].sine + k * VW);
-        if (low) vf_store(low + i * step * 64, vf_mul(r, pick_of_16(word, c)));
-        if (high) vf_store(high + i * step * 64, vf_mul(r, pick_of_16(word, s)));
+        vf_store(low + i * step * 64, vf_mul(r, pick_of_16(word, c)));
+        vf_store(high + i * step * 64, vf_mul(r, pick_of_16(word, s)));
         word = vi_right(word, vi_set(8));
     }
 }
 
-static void own_k_polarpair(const ingot_kv_fmt *f, const uint8_t *tile, cpu_window w, int c0, int channels, float *out) {
+/* All channels of the window's tokens: out [dim][64]. */
+static void page_k_polarpair(const ingot_kv_fmt *f, const uint8_t *tile, cpu_window w, float *out) {
     const int pairs = f->dim / 2, tokens = ingot_codec_tokens(f), step = f->adjacent_pairs ? 2 : 1;
     const size_t bytes = ingot_codec_get(f->codec)->block_bytes(f);
     for (int t0 = w.lo / tokens * tokens; t0 < w.hi; t0 += tokens) {
         const uint8_t *block = tile + (size_t)(t0 / tokens) * bytes, *codes = block + INGOT_POLARPAIR_META * pairs;
         for (int j = 0; j < pairs; j += 8) {
-            const int low = j * step - c0, high = (f->adjacent_pairs ? 2 * j + 1 : j + pairs) - c0;
-            const bool has_low = low >= 0 && low < channels, has_high = high >= 0 && high < channels;
+            float *low = out + j * step * 64 + t0, *high = low + (f->adjacent_pairs ? 1 : pairs) * 64;
             ingot_polarpair_tables p;
             pair_tables tables[8];
-            if (!has_low && !has_high) continue;
             ingot_polarpair_open(block + INGOT_POLARPAIR_META * j, &p);
             pair_tables_of(&p, tables);
             for (int t = 0; t < tokens; t += VW) {
                 const code_lanes l = code_lanes_of_rows(codes, pairs, t);
-                eight_pairs(&l, j, &p, tables, step, has_low ? out + low * 64 + t0 + t : NULL, has_high ? out + high * 64 + t0 + t : NULL);
+                eight_pairs(&l, j, &p, tables, step, low + t, high + t);
             }
         }
     }
@@ -182,7 +181,8 @@ static void own_k_polarpair(const ingot_kv_fmt *f, const uint8_t *tile, cpu_wind
 #define UNPACK_TABLE                                                                                                                                      \
     {                                                                                                                                                    \
         .codes = {unpack_k_codes, unpack_v_codes},                                                                                                       \
-        .own = {[INGOT_SIDE_K] = {[INGOT_CODEC_POLAR] = own_k_polar, [INGOT_CODEC_POLARPAIR] = own_k_polarpair, [INGOT_CODEC_PQ8] = own_k_pq8,            \
+        .page = {[INGOT_CODEC_POLARPAIR] = page_k_polarpair, [INGOT_CODEC_QJL] = page_k_qjl},                                                            \
+        .own = {[INGOT_SIDE_K] = {[INGOT_CODEC_POLAR] = own_k_polar, [INGOT_CODEC_PQ8] = own_k_pq8,                                                      \
                                   [INGOT_CODEC_PQ10] = own_k_pq10, [INGOT_CODEC_PQ12] = own_k_pq12},                                                     \
                 [INGOT_SIDE_V] = {[INGOT_CODEC_POLAR] = own_v_polar, [INGOT_CODEC_PQ8] = own_v_pq8, [INGOT_CODEC_PQ10] = own_v_pq10,                      \
                                   [INGOT_CODEC_PQ12] = own_v_pq12}},                                                                                     \

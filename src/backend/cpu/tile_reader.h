@@ -10,7 +10,7 @@
 typedef struct tile_reader {
     cpu_side s;
     size_t bytes; /* of a tile, near enough to ask for the next one */
-    float *page;  /* ROUTE_DECODE: [64][dim] */
+    float *page;  /* ROUTE_DECODE: [64][dim]; ROUTE_PAGE: [dim][64] */
 } tile_reader;
 
 static void tile_reader_make(tile_reader *r, const ingot_kv_fmt *f, ingot_kv_side side, int n_rows) {
@@ -51,6 +51,10 @@ static void read_k(const tile_reader *r, const uint8_t *tile, cpu_window w, int 
     switch (r->s.route) {
     case ROUTE_TUNED: tuned[r->s.f->codec](r->s.f, tile, c0, channels, out); return;
     case ROUTE_OWN: UNPACK.own[INGOT_SIDE_K][r->s.f->codec](r->s.f, tile, w, c0, channels, out); return;
+    case ROUTE_PAGE:
+        if (c0 == 0) UNPACK.page[r->s.f->codec](r->s.f, tile, w, r->page);
+        memcpy(out, r->page + c0 * 64, (size_t)channels * 64 * sizeof *out);
+        return;
     case ROUTE_PLAN: unpack_parts(&r->s.plan, UNPACK.codes[INGOT_SIDE_K], tile, w, c0, channels, 64, out); return;
     default:
         if (c0 == 0) decode_page(r, tile, w);

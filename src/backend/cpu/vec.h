@@ -4,6 +4,7 @@
 #define INGOT_CPU_VEC_H
 #include <immintrin.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #if defined(__clang__)
