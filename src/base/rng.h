@@ -1,4 +1,4 @@
-/* Deterministic random numbers from a fixed integer recipe: splitmix64 (methods-spec 13.1). */
+/* Deterministic random numbers from a fixed integer recipe: splitmix64. */
 #ifndef INGOT_BASE_RNG_H
 #define INGOT_BASE_RNG_H
 #include <stdint.h>
