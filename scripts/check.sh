@@ -108,7 +108,7 @@ many "tests of the program" python3 tests/cli/run.py
 
 echo "==> sanitizers"
 if one "build/sanitize" build sanitize; then
-    many "tests in C under sanitizers" build-sanitize/ingot-tests --timeout 600
+    many "tests in C under sanitizers" build-sanitize/ingot-tests --timeout 600 -x "resident bytes" # counts memory, slowly
     many "bad input to the program under sanitizers" python3 tests/cli/run.py --program build-sanitize/ingot \
         -f cli/hostile -f cli/input -f cli/usage -f cli/output
 fi
