@@ -24,53 +24,26 @@ static const segment *seek(const layer_job *j, cursor *at, int i, count_fn count
     return NULL;
 }
 
-static void mean_phase(const layer_job *j, const ingot_team *team, int slot) {
-    cursor at = {0, 0};
-    const segment *s;
-    int unit;
-    while ((s = seek(j, &at, ingot_team_next(team, slot), ingot_cache_mean_units, &unit)))
-        ingot_cache_mean_unit(j, s, unit, &j->c->workers[team->rank]);
-}
+typedef void (*unit_fn)(const layer_job *j, const segment *s, int unit, worker *w);
 
-static void store_phase(const layer_job *j, const ingot_team *team, int slot) {
+/* One phase: this thread's share of the units of all segments. */
+static void run_phase(const layer_job *j, const ingot_team *team, int slot, count_fn count, unit_fn run_unit) {
     cursor at = {0, 0};
     const segment *s;
     int unit;
-    while ((s = seek(j, &at, ingot_team_next(team, slot), ingot_cache_store_units, &unit)))
-        ingot_cache_store_unit(j, s, unit, &j->c->workers[team->rank]);
-}
-
-static void attend_phase(const layer_job *j, const ingot_team *team, int slot) {
-    cursor at = {0, 0};
-    const segment *s;
-    int unit;
-    while ((s = seek(j, &at, ingot_team_next(team, slot), ingot_cache_attend_units, &unit)))
-        ingot_cache_attend_unit(j, s, unit, &j->c->workers[team->rank]);
+    while ((s = seek(j, &at, ingot_team_next(team, slot), count, &unit))) run_unit(j, s, unit, &j->c->workers[team->rank]);
 }
 
 static int finish_units(const layer_job *j, const segment *s) {
     return ingot_cache_merge_units(j, s) + (j->c->ring_pages ? j->l->shape.n_kv_heads : 0);
 }
 
-static void finish_phase(const layer_job *j, const ingot_team *team, int slot) {
-    cursor at = {0, 0};
-    const segment *s;
-    int unit;
-    while ((s = seek(j, &at, ingot_team_next(team, slot), finish_units, &unit))) {
-        const int n_merge = ingot_cache_merge_units(j, s);
-        if (unit < n_merge)
-            ingot_cache_merge_unit(j, s, unit);
-        else
-            ingot_cache_ring_update(j, s, unit - n_merge, &j->c->workers[team->rank]);
-    }
-}
-
-static void watch_phase(const layer_job *j, const ingot_team *team, int slot) {
-    cursor at = {0, 0};
-    const segment *s;
-    int unit;
-    while ((s = seek(j, &at, ingot_team_next(team, slot), ingot_cache_watch_units, &unit)))
-        ingot_cache_watch_unit(j, s, unit, &j->c->workers[team->rank]);
+static void finish_unit(const layer_job *j, const segment *s, int unit, worker *w) {
+    const int n_merge = ingot_cache_merge_units(j, s);
+    if (unit < n_merge)
+        ingot_cache_merge_unit(j, s, unit);
+    else
+        ingot_cache_ring_update(j, s, unit - n_merge, w);
 }
 
 static bool all_contiguous(const ingot_cache *c) {
@@ -83,20 +56,20 @@ static void run(const layer_job *j, const ingot_team *team) {
     if (atomic_load(&j->c->bad) != NO_BAD) return; /* an earlier layer of the step failed, and is the one to be named */
     if (j->c->any_means && j->l->centred) {
         ingot_team_start(team, 1);
-        mean_phase(j, team, 1);
+        run_phase(j, team, 1, ingot_cache_mean_units, ingot_cache_mean_unit);
     }
     ingot_team_start(team, 0);
-    store_phase(j, team, 0);
+    run_phase(j, team, 0, ingot_cache_store_units, ingot_cache_store_unit);
     ingot_team_start(team, 1); /* all is stored, or the failure is known to all */
     if (atomic_load(&j->c->bad) == NO_BAD) {
-        attend_phase(j, team, 1);
+        run_phase(j, team, 1, ingot_cache_attend_units, ingot_cache_attend_unit);
         if (j->c->any_splits || j->c->ring_pages) {
             ingot_team_start(team, 0);
-            finish_phase(j, team, 0);
+            run_phase(j, team, 0, finish_units, finish_unit);
         }
         if (j->l->evicts && j->c->policy->observers) {
             ingot_team_start(team, 1);
-            watch_phase(j, team, 1);
+            run_phase(j, team, 1, ingot_cache_watch_units, ingot_cache_watch_unit);
         }
         if (team->rank == 0) j->l->done = true;
     } else if (team->rank == 0) {

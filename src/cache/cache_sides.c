@@ -41,15 +41,6 @@ static bool is_centred(unsigned transforms) {
     return false;
 }
 
-static ingot_kv_fmt format(const ingot_cache *c, const cache_layer *l, int layer, int side) {
-    const ingot_side_plan *p = ingot_plan_side(&c->plan, layer, side);
-    ingot_kv_fmt f = {.codec = p->codec, .group = p->group, .dim = dim_of(l, side), .variant = p->variant, .side = (ingot_kv_side)side,
-                      .adjacent_pairs = l->shape.adjacent_pairs};
-    const bool tokens = ingot_codec_get(p->codec)->group_is_tokens && side == INGOT_SIDE_K;
-    if (!tokens) f.group = min_int(f.group, f.dim);
-    return f;
-}
-
 /* Memory for the codec params of one side of one head, a multiple of 64. */
 static size_t params_bytes(const ingot_kv_fmt *f) {
     const size_t own = (sizeof(ingot_codec_params) + 63) & ~(size_t)63;
@@ -96,7 +87,8 @@ ingot_status ingot_cache_sides_create(ingot_cache *c, const ingot_calibration *c
         for (int side = 0; side < N_SIDES; side++) {
             l->side[side] = at;
             for (int h = 0; h < l->shape.n_kv_heads; h++, at++) {
-                at->fmt = format(c, l, i, side);
+                at->fmt = ingot_side_plan_fmt(ingot_plan_side(&c->plan, i, side), side, dim_of(l, side));
+                at->fmt.adjacent_pairs = l->shape.adjacent_pairs;
                 if (l->evicts && side == INGOT_SIDE_K && c->policy->needs != INGOT_CAL_NONE)
                     INGOT_TRY(take(cal, c->policy->name, c->policy->needs, 0, 0, side, i, h, (size_t)at->fmt.dim, &at->policy_cal));
                 INGOT_TRY(set_chain(cal, &at->chain, ingot_plan_side(&c->plan, i, side)->transforms, side, i, h, at->fmt.dim));
