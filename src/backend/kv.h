@@ -38,6 +38,7 @@ typedef struct ingot_attend_args {
     int n_tokens, n_group;
     const int32_t *lo, *hi;      /* [n_tokens] */
     float scale;
+    bool fast;                   /* integer products of 8 bits are enough (relative error about 1e-2); a back end without them is precise */
     float *m, *l;                /* [n_tokens * n_group] */
     float *o;                    /* [n_tokens * n_group][v.dim] */
     void *scratch;               /* of the calling thread, attend_scratch_bytes() */

@@ -42,7 +42,7 @@ static void encode(const ingot_kv_fmt *f, const float *x, int bits, void *row) {
 static void shape(const ingot_kv_fmt *f, int bits, ingot_code_shape *out) {
     const int ng = n_groups(f);
     *out = (ingot_code_shape){
-        .bits = bits, .level = ingot_levels_centred(bits), .order = INGOT_ORDER_LSB, .scale_kind = INGOT_SCALE_F16, .group = f->group, .has_offset = true,
+        .bits = bits, .level = ingot_levels_centred(bits), .unit = 1, .order = INGOT_ORDER_LSB, .scale_kind = INGOT_SCALE_F16, .group = f->group, .has_offset = true,
         .scale_stride = 2, .offset_at = 2 * ng, .offset_stride = 2, .code_at = 4 * ng, .code_stride = f->group * bits / 8,
     };
 }

@@ -51,6 +51,8 @@ typedef enum ingot_code_order {
 typedef struct ingot_code_shape {
     int bits;           /* 1 to 8 */
     const float *level; /* [1 << bits] */
+    float unit;         /* the levels are integers from -127 to 127 (up to 4 bits; -128 for 8) times this, so that integer products serve; 0: they are not */
+    bool signed_scale;  /* scales may be negative */
     ingot_code_order order;
     ingot_scale_kind scale_kind;
     int group;          /* channels */

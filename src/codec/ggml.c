@@ -61,7 +61,7 @@ static void encode(const ingot_kv_fmt *f, const float *x, type t, void *row) {
 static void shape(type t, ingot_code_shape *out) {
     const int header = header_bytes(t), stride = bytes_of(t, BLOCK);
     *out = (ingot_code_shape){
-        .bits = t.bits, .level = t.has_min ? ingot_levels_plain() : ingot_levels_centred(t.bits), .order = INGOT_ORDER_HALVES,
+        .bits = t.bits, .level = t.has_min ? ingot_levels_plain() : ingot_levels_centred(t.bits), .unit = 1, .signed_scale = !t.has_min, .order = INGOT_ORDER_HALVES,
         .scale_kind = INGOT_SCALE_F16, .group = BLOCK, .has_offset = t.has_min, .scale_stride = stride, .offset_at = 2, .offset_stride = stride,
         .code_at = header, .code_stride = stride,
     };

@@ -54,7 +54,7 @@ static void encode(const ingot_kv_fmt *f, const float *x, ptrdiff_t stride, int 
 static void shape(const ingot_kv_fmt *f, ingot_code_shape *out) {
     (void)f;
     *out = (ingot_code_shape){
-        .bits = 4, .level = ingot_levels_iq4_nl, .order = INGOT_ORDER_HALVES, .scale_kind = INGOT_SCALE_F16, .group = BLOCK,
+        .bits = 4, .level = ingot_levels_iq4_nl, .unit = 1, .signed_scale = true, .order = INGOT_ORDER_HALVES, .scale_kind = INGOT_SCALE_F16, .group = BLOCK,
         .scale_stride = 2 + BLOCK / 2, .code_at = 2, .code_stride = 2 + BLOCK / 2,
     };
 }

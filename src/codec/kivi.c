@@ -76,7 +76,7 @@ static void encode_values(const ingot_kv_fmt *f, const float *x, int bits, uint8
 static void shape_values(const ingot_kv_fmt *f, int bits, ingot_code_shape *out) {
     const int ng = n_groups(f);
     *out = (ingot_code_shape){
-        .bits = bits, .level = ingot_levels_plain(), .order = INGOT_ORDER_LSB, .scale_kind = INGOT_SCALE_F16, .group = f->group, .has_offset = true,
+        .bits = bits, .level = ingot_levels_plain(), .unit = 1, .order = INGOT_ORDER_LSB, .scale_kind = INGOT_SCALE_F16, .group = f->group, .has_offset = true,
         .scale_stride = 2, .offset_at = 2 * ng, .offset_stride = 2, .code_at = 4 * ng, .code_stride = f->group * bits / 8,
     };
 }
@@ -84,7 +84,7 @@ static void shape_values(const ingot_kv_fmt *f, int bits, ingot_code_shape *out)
 /* One scale and minimum per channel, one row of codes per token. */
 static void shape_keys(const ingot_kv_fmt *f, int bits, ingot_code_shape *out) {
     *out = (ingot_code_shape){
-        .bits = bits, .level = ingot_levels_plain(), .order = INGOT_ORDER_LSB, .scale_kind = INGOT_SCALE_F16, .group = 1, .has_offset = true,
+        .bits = bits, .level = ingot_levels_plain(), .unit = 1, .order = INGOT_ORDER_LSB, .scale_kind = INGOT_SCALE_F16, .group = 1, .has_offset = true,
         .scale_stride = 2, .offset_at = 2 * f->dim, .offset_stride = 2, .code_at = 4 * f->dim, .token_stride = (int)row_bytes(f, bits),
     };
 }

@@ -35,7 +35,7 @@ static void encode(const ingot_kv_fmt *f, const float *x, ptrdiff_t stride, int 
 static void shape(const ingot_kv_fmt *f, ingot_code_shape *out) {
     (void)f;
     *out = (ingot_code_shape){
-        .bits = 8, .level = ingot_levels_int8, .order = INGOT_ORDER_LSB, .scale_kind = INGOT_SCALE_F16, .group = BLOCK,
+        .bits = 8, .level = ingot_levels_int8, .unit = 1, .order = INGOT_ORDER_LSB, .scale_kind = INGOT_SCALE_F16, .group = BLOCK,
         .scale_stride = 2 + BLOCK, .code_at = 2, .code_stride = 2 + BLOCK,
     };
 }

@@ -35,6 +35,41 @@ static void unpack_halves(const uint8_t *in, int n, int bits, uint8_t *code) {
     for (int i = 0; bits == 5 && i < n; i++) code[i] |= (uint8_t)((in[i / 8] >> i % 8 & 1) << 4);
 }
 
+static void pack_halves(const uint8_t *code, int n, int bits, uint8_t *out) {
+    if (bits == 5) {
+        uint8_t fifth[INGOT_MAX_HEAD_DIM];
+        for (int i = 0; i < n; i++) fifth[i] = code[i] >> 4;
+        ingot_pack_codes(fifth, n, 1, out);
+        out += n / 8;
+    }
+    ingot_pack_halves(code, n, out);
+}
+
+/* Where the codes of a group lie, and how many they are; blocks of several tokens have them all in one run. */
+static int run_of(const ingot_code_shape *s, const ingot_kv_fmt *f, int t, int g, ptrdiff_t *at) {
+    const int group = s->token_stride ? f->dim : s->group, left = f->dim - g * group;
+    *at = s->code_at + (ptrdiff_t)g * s->code_stride + (ptrdiff_t)t * s->token_stride;
+    return left < group ? left : group;
+}
+
+void ingot_shape_get_codes(const ingot_code_shape *s, const ingot_kv_fmt *f, const void *block, int t, uint8_t *code) {
+    for (int g = 0, c = 0, n; c < f->dim; g++, c += n) {
+        ptrdiff_t at;
+        n = run_of(s, f, t, g, &at);
+        if (s->order == INGOT_ORDER_HALVES) unpack_halves((const uint8_t *)block + at, n, s->bits, code + c);
+        else ingot_unpack_codes((const uint8_t *)block + at, n, s->bits, code + c);
+    }
+}
+
+void ingot_shape_set_codes(const ingot_code_shape *s, const ingot_kv_fmt *f, const uint8_t *code, int t, void *block) {
+    for (int g = 0, c = 0, n; c < f->dim; g++, c += n) {
+        ptrdiff_t at;
+        n = run_of(s, f, t, g, &at);
+        if (s->order == INGOT_ORDER_HALVES) pack_halves(code + c, n, s->bits, (uint8_t *)block + at);
+        else ingot_pack_codes(code + c, n, s->bits, (uint8_t *)block + at);
+    }
+}
+
 void ingot_shape_decode(const ingot_code_shape *s, const ingot_kv_fmt *f, const void *row, float *x) {
     const uint8_t *r = row;
     uint8_t code[INGOT_MAX_HEAD_DIM];

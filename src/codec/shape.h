@@ -16,6 +16,10 @@ extern const float ingot_levels_iq4_nl[16];
 /* FP8 E4M3 as ingot_e4m3_to_f32, FP4 E2M1. */
 extern const float ingot_levels_e4m3[256], ingot_levels_e2m1[16];
 
+/* Codes of token t of a block, one a byte: [f->dim], out of it and into it. */
+void ingot_shape_get_codes(const ingot_code_shape *s, const ingot_kv_fmt *f, const void *block, int t, uint8_t *code);
+void ingot_shape_set_codes(const ingot_code_shape *s, const ingot_kv_fmt *f, const uint8_t *code, int t, void *block);
+
 /* row -> x [f->dim]: level[code] * scale, and + offset where the shape has one; both in float, each rounded. */
 void ingot_shape_decode(const ingot_code_shape *s, const ingot_kv_fmt *f, const void *row, float *x);
 #endif

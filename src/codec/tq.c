@@ -36,7 +36,7 @@ static void decode(const ingot_kv_fmt *f, const void *row, float *x) {
 static void shape(const ingot_kv_fmt *f, ingot_code_shape *out) {
     const ingot_tq_book *book = book_of(f);
     *out = (ingot_code_shape){
-        .bits = book->bits, .level = book->level, .order = INGOT_ORDER_LSB, .scale_kind = INGOT_SCALE_F16, .group = f->dim, .code_at = 2};
+        .bits = book->bits, .level = book->level, .unit = book->unit, .order = INGOT_ORDER_LSB, .scale_kind = INGOT_SCALE_F16, .group = f->dim, .code_at = 2};
 }
 
 #define TQ(id, text, ...)                                                                                                  \

@@ -10,6 +10,7 @@ enum { INGOT_TQ_MAX_BITS = 6 };
 typedef struct ingot_tq_book {
     int bits;
     const float *level; /* [1 << bits], ascending, symmetric; in units of the RMS of the vector */
+    float unit;         /* the levels are integers times this; 0: they are not */
 } ingot_tq_book;
 
 extern const ingot_tq_book ingot_tq_lloyd_max[INGOT_TQ_MAX_BITS + 1]; /* by bits; 0 bits: the one level 0 */

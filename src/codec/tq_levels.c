@@ -37,7 +37,7 @@ static const float level6[64] = {
 };
 
 const ingot_tq_book ingot_tq_lloyd_max[INGOT_TQ_MAX_BITS + 1] = {
-    {0, level0}, {1, level1}, {2, level2}, {3, level3}, {4, level4}, {5, level5}, {6, level6},
+    {0, level0, 0}, {1, level1, 0.797884561f}, {2, level2, 1 / 6.6239f}, {3, level3, 1 / 40.913f}, {4, level4, 1 / 38.215f}, {5, level5, 0}, {6, level6, 0},
 };
 
 /* Two stages of b bits each, as VeloxQuant has them: Lloyd-Max, then a fixed book for the residual, made for a Laplace density. Its scale is the
@@ -50,4 +50,4 @@ const ingot_tq_book ingot_tq_lloyd_max[INGOT_TQ_MAX_BITS + 1] = {
 static const float residual1[4] = {RVQ1(-0.797884561f), RVQ1(0.797884561f)};
 static const float residual2[16] = {RVQ2(-1.51041761f), RVQ2(-0.452780035f), RVQ2(0.452780035f), RVQ2(1.51041761f)};
 
-const ingot_tq_book ingot_tq_residual[2] = {{2, residual1}, {4, residual2}};
+const ingot_tq_book ingot_tq_residual[2] = {{2, residual1, 0}, {4, residual2, 0}};

@@ -1,4 +1,5 @@
 #include "kv_fixture.h"
+#include "backend/cpu/tile16.h"
 
 enum { F16 = INGOT_CODEC_F16, Q8 = INGOT_CODEC_Q8_0, I4 = INGOT_CODEC_INT4, MAX_PAGES = 8 };
 
@@ -38,15 +39,17 @@ bool kv_fmt_allowed(const ingot_kv_fmt *f) {
     return (c->sides >> f->side & 1) && c->check(f) == NULL;
 }
 
-static bool in_digits(int codec) { return codec == F16 || codec == Q8 || codec == I4; }
-
 bool kv_is_integer_pair(const kv_case *c) {
-    return in_digits(c->f[0].codec) && in_digits(c->f[1].codec) && (c->f[0].codec != F16 || c->f[1].codec != F16);
+    return tile16_has(&c->f[0]) && tile16_has(&c->f[1]) && (c->f[0].codec != F16 || c->f[1].codec != F16);
 }
 
 /* Relative squared error of an output. Few rows (at most 16) on the integer codecs run with 16-bit queries and weights, whose
- * rounding alone gives a relative error of 4e-5 (squared 2e-9); all else is float: errors of some 1e-6 from summing up to 512 products one after the other. */
-static double limit_of(const kv_case *c) { return kv_is_integer_pair(c) && c->n_tokens * c->n_group <= 16 ? 1e-7 : 1e-11; }
+ * rounding alone gives a relative error of 4e-5 (squared 2e-9), or where that is enough with 8 bits: 1.4e-2 (2e-4); all else is float: errors of some 1e-6
+ * from summing up to 512 products one after the other. */
+static double limit_of(const kv_case *c) {
+    if (!kv_is_integer_pair(c) || c->n_tokens * c->n_group > 16) return 1e-11;
+    return c->fast ? 1e-3 : 1e-7;
+}
 
 /* --- storage --- */
 
@@ -159,7 +162,7 @@ static void run_attend(const store *s, const kv_case *c, const float *q, float s
     const size_t scratch = s->be->attend_scratch_bytes(&c->f[0], &c->f[1], c->n_group, c->n_tokens);
     ingot_attend_args a = {.k = s->f[0], .v = s->f[1], .tiles = s->tile, .v_offset = s->bytes[0], .n_pages = s->n_pages, .q = q,
         .q_token_stride = (ptrdiff_t)c->n_group * c->f[0].dim + 16, .n_tokens = c->n_tokens, .n_group = c->n_group, .lo = lo, .hi = hi,
-        .scale = scale, .m = st->m, .l = st->l, .o = st->o};
+        .scale = scale, .fast = c->fast, .m = st->m, .l = st->l, .o = st->o};
     a.scratch = ingot_alloc(scratch + KV_GUARD, INGOT_MEM_OTHER);
     if (!CHECK(a.scratch != NULL)) return;
     memset(a.scratch, KV_GUARD_BYTE, scratch + KV_GUARD);
@@ -190,7 +193,7 @@ static void compare(const kv_case *c, const state *got, const state *want) {
         const double d = fabs((double)got->m[r] + log((double)got->l[r]) - (double)want->m[r] - log((double)want->l[r]));
         if (!(d <= worst)) worst = d;
     }
-    CHECK_NEAR(worst, 0, limit_of(c) > 1e-10 ? 1e-3 : 2e-5);
+    CHECK_NEAR(worst, 0, limit_of(c) > 1e-5 ? 5e-2 : limit_of(c) > 1e-10 ? 1e-3 : 2e-5);
     CHECK_NMSE(got->out, want->out, (size_t)want->rows * (size_t)want->dim, limit_of(c));
 }
 
@@ -223,8 +226,8 @@ void kv_run_case(const ingot_backend *ref, const ingot_backend *be, const kv_cas
 }
 
 void kv_name_case(const ingot_backend *be, ingot_isa isa, const kv_case *c) {
-    test_case("%s/%s k=%s v=%s groups %d,%d dims %d,%d heads %d tokens %d ctx %d-%d view %d", be->name, ingot_isa_name(isa), ingot_codec_get(c->f[0].codec)->name,
-              ingot_codec_get(c->f[1].codec)->name, c->f[0].group, c->f[1].group, c->f[0].dim, c->f[1].dim, c->n_group, c->n_tokens, c->first, c->n_ctx, (int)c->view);
+    test_case("%s/%s k=%s v=%s groups %d,%d dims %d,%d heads %d tokens %d ctx %d-%d view %d%s", be->name, ingot_isa_name(isa), ingot_codec_get(c->f[0].codec)->name,
+              ingot_codec_get(c->f[1].codec)->name, c->f[0].group, c->f[1].group, c->f[0].dim, c->f[1].dim, c->n_group, c->n_tokens, c->first, c->n_ctx, (int)c->view, c->fast ? " fast" : "");
 }
 
 /* --- tiles --- */

@@ -19,6 +19,7 @@ typedef struct kv_case {
     int n_group, n_tokens;
     int first, n_ctx; /* tokens [first, n_ctx) are there */
     kv_view view;
+    bool fast;
 } kv_case;
 
 /* A format with the codec's default variant; group 0 = its default. Codecs with params get a random codebook, which lives as long as the program. */

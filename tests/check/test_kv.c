@@ -52,6 +52,9 @@ static const struct { int codec, group, dim; } formats[] = {
     {F16, 0, 16}, {F16, 0, 80}, {F16, 0, 128}, {F16, 0, 512}, {Q8, 0, 16}, {Q8, 0, 80}, {Q8, 0, 128}, {Q8, 0, 512},
     {I4, 16, 16}, {I4, 16, 64}, {I4, 16, 112}, {I4, 32, 64}, {I4, 32, 80}, {I4, 64, 80}, {I4, 80, 80}, {I4, 96, 96}, {I4, 64, 112}, {I4, 128, 192},
     {I4, 32, 128}, {I4, 128, 128}, {I4, 32, 256}, {I4, 128, 512},
+    {INGOT_CODEC_INT2, 32, 64}, {INGOT_CODEC_INT2, 64, 128}, {INGOT_CODEC_INT2, 32, 80}, {INGOT_CODEC_INT3, 32, 64}, {INGOT_CODEC_INT3, 128, 128},
+    {INGOT_CODEC_INT8, 32, 80}, {INGOT_CODEC_INT8, 64, 128}, {INGOT_CODEC_Q4_0, 0, 80}, {INGOT_CODEC_Q4_0, 0, 128}, {INGOT_CODEC_Q4_1, 0, 64},
+    {INGOT_CODEC_TQ2, 0, 64}, {INGOT_CODEC_TQ3, 0, 64}, {INGOT_CODEC_TQ3, 0, 128}, {INGOT_CODEC_TQ4, 0, 80}, {INGOT_CODEC_TQ4, 0, 256},
 };
 enum { N_FORMATS = (int)(sizeof formats / sizeof formats[0]) };
 

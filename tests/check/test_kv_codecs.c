@@ -36,8 +36,11 @@ static void attend_cases(const ingot_backend *ref, const ingot_backend *be, ingo
                 if (!kv_fmt_allowed(&c.f[side]) && c.f[!side].codec == codec) c.f[side] = kv_fmt(F16, (ingot_kv_side)side, 0, setups[i].dim);
             }
             if (!kv_fmt_allowed(&c.f[0]) || !kv_fmt_allowed(&c.f[1])) continue;
-            kv_name_case(be, isa, &c);
-            kv_run_case(ref, be, &c);
+            for (int fast = 0; fast < (kv_is_integer_pair(&c) ? 2 : 1); fast++) {
+                c.fast = fast;
+                kv_name_case(be, isa, &c);
+                kv_run_case(ref, be, &c);
+            }
         }
     }
 }

@@ -43,9 +43,9 @@ static const struct example {
     uint8_t code[8], packed[4];
     double error, scale[4], score[4]; /* by rule; score of ls is left out */
 } examples[3] = {
-    {{2, published2}, {3, 2, 2, 1, 2, 1, 2, 3}, {0x6b, 0xe6}, .081168, {1.625, 1.909654, 1.843509, 1.978173}, {-2.472257, -2.905326, 0, -3.009570}},
-    {{3, published3}, {7, 4, 4, 3, 5, 3, 4, 6}, {0x27, 0xd7, 0xd1}, .022808, {1.625, 1.700096, 1.681548, 1.718849}, {-3.715383, -3.887082, 0, -3.929959}},
-    {{4, published4}, {14, 9, 9, 7, 10, 7, 8, 13}, {0x9e, 0x79, 0x7a, 0xd8}, .003986, {1.625, 1.658416, 1.655387, 1.661452}, {-3.077492, -3.140778, 0, -3.146526}},
+    {{2, published2, 0}, {3, 2, 2, 1, 2, 1, 2, 3}, {0x6b, 0xe6}, .081168, {1.625, 1.909654, 1.843509, 1.978173}, {-2.472257, -2.905326, 0, -3.009570}},
+    {{3, published3, 0}, {7, 4, 4, 3, 5, 3, 4, 6}, {0x27, 0xd7, 0xd1}, .022808, {1.625, 1.700096, 1.681548, 1.718849}, {-3.715383, -3.887082, 0, -3.929959}},
+    {{4, published4, 0}, {14, 9, 9, 7, 10, 7, 8, 13}, {0x9e, 0x79, 0x7a, 0xd8}, .003986, {1.625, 1.658416, 1.655387, 1.661452}, {-3.077492, -3.140778, 0, -3.146526}},
 };
 
 TEST("codec/TurboQuant codes, scales and scores of the worked example") {
@@ -98,7 +98,7 @@ TEST("codec/TurboQuant attention of three tokens from end to end") {
     static const uint8_t k_codes[3][4] = {{2, 3, 0, 3}, {2, 0, 0, 2}, {1, 0, 3, 2}}, v_codes[3][4] = {{1, 0, 3, 2}, {2, 3, 1, 3}, {1, 0, 0, 1}};
     static const double k_scale[3] = {.956759, 1.065904, .655646}, v_scale[3] = {1.145644, .760345, 1.145644}, scores[3] = {.267196, .804612, .524836};
     static const double want[4] = {-.235788, .188235, .414406, .538516};
-    const ingot_tq_book book = {2, published2};
+    const ingot_tq_book book = {2, published2, 0};
     float qr[4], y[4], out[4] = {0};
     double p[3], sum = 0;
     uint8_t code[3][4];
@@ -219,7 +219,7 @@ TEST("codec/RVQ codes of the worked example, symmetric and folded") {
     static const struct { const float *level; double want[4]; } cases[] = {{symmetric, {-1.280511, -.315259, .315259, 1.280511}},
                                                                            {published2, {-1.510418, -.452780, .452780, 1.510418}}};
     for (int i = 0; i < 2; i++) {
-        const ingot_tq_book book = {2, cases[i].level};
+        const ingot_tq_book book = {2, cases[i].level, 0};
         uint8_t code[8];
         CHECK_NEAR(ingot_tq_quantise(&book, INGOT_TQ_PAPER, unit_rms, 8, code), 1, 1e-6);
         for (int j = 0; j < 4; j++) {

@@ -5,8 +5,8 @@
 #include "attend_phase.h"
 
 /* Scores in pg->x, for nv vectors of tokens at once. */
-VEC_INLINE void k_f16_vectors(const int n, const int nv, const attend_block *b, const ingot_attend_args *a, attend_page *pg) {
-    const int dim = a->k.dim;
+VEC_INLINE void k_f16_vectors(const int n, const int nv, const attend_block *b, const attend_call *call, attend_page *pg) {
+    const int dim = call->a->k.dim;
     const uint16_t *k = (const uint16_t *)(const void *)pg->k;
     const char *ahead = pg->ahead, *const end = pg->ahead_end;
     for (int t0 = 0; t0 < 64; t0 += nv * VW) {
@@ -32,15 +32,15 @@ VEC_INLINE void k_f16_vectors(const int n, const int nv, const attend_block *b, 
 }
 
 /* As many vectors as the register file holds accumulators for. */
-VEC_INLINE void k_f16(const int n, attend_block *b, const ingot_attend_args *a, attend_page *pg) {
-    if (VW == 16) k_f16_vectors(n, n > 4 ? 2 : 4, b, a, pg);
-    else k_f16_vectors(n, n > 4 ? 1 : n > 2 ? 2 : 4, b, a, pg);
+VEC_INLINE void k_f16(const int n, attend_block *b, const attend_call *call, attend_page *pg) {
+    if (VW == 16) k_f16_vectors(n, n > 4 ? 2 : 4, b, call, pg);
+    else k_f16_vectors(n, n > 4 ? 1 : n > 2 ? 2 : 4, b, call, pg);
 }
 
 /* Outputs from the float weights in pg->x; nv vectors of channels from c on. Only the window is read. */
-VEC_INLINE void v_f16_vectors(const int n, const int nv, attend_block *b, const ingot_attend_args *a, attend_page *pg, int c) {
+VEC_INLINE void v_f16_vectors(const int n, const int nv, attend_block *b, const attend_call *call, attend_page *pg, int c) {
     const uint16_t *v = (const uint16_t *)(const void *)pg->v + c;
-    const int dim = a->v.dim, hi = pg->window.hi;
+    const int dim = call->a->v.dim, hi = pg->window.hi;
     const char *ahead = pg->ahead, *const end = pg->ahead_end;
     vf acc[BLOCK_ROWS][8];
     VEC_UNROLL(8) for (int r = 0; r < n; r++) VEC_UNROLL(8) for (int k = 0; k < nv; k++) acc[r][k] = vf_load(b->o[r] + c + k * VW);
@@ -57,11 +57,11 @@ VEC_INLINE void v_f16_vectors(const int n, const int nv, attend_block *b, const 
     pg->ahead = ahead;
 }
 
-VEC_INLINE void v_f16(const int n, attend_block *b, const ingot_attend_args *a, attend_page *pg) {
+VEC_INLINE void v_f16(const int n, attend_block *b, const attend_call *call, attend_page *pg) {
     const int nv = VW == 16 ? (n > 4 ? 2 : n > 2 ? 4 : 8) : (n > 4 ? 1 : n > 2 ? 2 : 4);
     int c = 0;
-    for (; c + nv * VW <= a->v.dim; c += nv * VW) v_f16_vectors(n, nv, b, a, pg, c);
-    if (nv > 2) for (; c + 2 * VW <= a->v.dim; c += 2 * VW) v_f16_vectors(n, 2, b, a, pg, c);
-    for (; c < a->v.dim; c += VW) v_f16_vectors(n, 1, b, a, pg, c);
+    for (; c + nv * VW <= call->a->v.dim; c += nv * VW) v_f16_vectors(n, nv, b, call, pg, c);
+    if (nv > 2) for (; c + 2 * VW <= call->a->v.dim; c += 2 * VW) v_f16_vectors(n, 2, b, call, pg, c);
+    for (; c < call->a->v.dim; c += VW) v_f16_vectors(n, 1, b, call, pg, c);
 }
 #endif

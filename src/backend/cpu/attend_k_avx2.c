@@ -1,76 +1,102 @@
 /* First phase of the packed attention, AVX2: codes widened to 16 bits, times the 16-bit query. */
+#include "attend_book_avx2.h"
 #include "attend_f16.h"
 
-/* Lines of the next page asked for while 16 channels of 8 tokens are worked on; two fifths of a page in this phase. */
-enum { AHEAD_INT4 = 1, AHEAD_Q8 = 2 };
-
-/* Codes c (s16, channels 0 and 2 or 1 and 3 of a quad) with the rows' pairs at q. */
-VEC_INLINE void k_pairs(const int n, __m256i *acc, __m256i c, const int32_t *q) {
-    VEC_UNROLL(8) for (int r = 0; r < n; r++) acc[r] = _mm256_add_epi32(acc[r], _mm256_madd_epi16(c, _mm256_set1_epi32(q[r])));
+/* A quad of channels with the rows' pairs at q [even, odd][n]. Returns where the next quad's are. */
+VEC_INLINE const int32_t *k_quad(const int n, __m256i *acc, attend_pairs c, const int32_t *q) {
+    VEC_UNROLL(8) for (int r = 0; r < n; r++) {
+        acc[r] = _mm256_add_epi32(acc[r], _mm256_madd_epi16(c.even, _mm256_set1_epi32(q[r])));
+        acc[r] = _mm256_add_epi32(acc[r], _mm256_madd_epi16(c.odd, _mm256_set1_epi32(q[n + r])));
+    }
+    return q + 2 * n;
 }
 
-/* A group of `rows` 64-byte rows: 8 channels each (int4) or 4 (q8_0); q [quad][even, odd][n]. */
-VEC_INLINE const int32_t *k_group(const int n, const bool int4, __m256i *acc, const uint8_t *row, int rows, const int32_t *q, attend_page *pg) {
-    const __m256i low4 = _mm256_set1_epi16(15), low8 = _mm256_set1_epi16(255);
-    for (int i = 0; i < rows; i += 2) {
-        pg->ahead = ask_ahead(pg->ahead, pg->ahead_end, int4 ? AHEAD_INT4 : AHEAD_Q8 / 2);
-        VEC_UNROLL(2) for (int j = 0; j < 2; j++) {
-            const __m256i v = _mm256_loadu_si256((const void *)(row + (i + j) * 64));
-            if (int4) {
-                k_pairs(n, acc, _mm256_and_si256(v, low4), q);
-                k_pairs(n, acc, _mm256_and_si256(_mm256_srli_epi16(v, 8), low4), q + n);
-                k_pairs(n, acc, _mm256_and_si256(_mm256_srli_epi16(v, 4), low4), q + 2 * n);
-                k_pairs(n, acc, _mm256_srli_epi16(v, 12), q + 3 * n);
-                q += 4 * n;
-            } else {
-                k_pairs(n, acc, _mm256_and_si256(v, low8), q);
-                k_pairs(n, acc, _mm256_srli_epi16(v, 8), q + n);
-                q += 2 * n;
-            }
-        }
+/* Channels and rows of 64 bytes of a step. */
+VEC_INLINE int k_step_channels(const tile_kind kind) { return kind == TILE_BOOK3 ? 32 : 16; }
+VEC_INLINE int k_step_rows(const tile_kind kind) { return kind == TILE_LINEAR8 ? 4 : kind == TILE_BOOK3 ? 3 : kind == TILE_BOOK2 ? 1 : 2; }
+
+VEC_INLINE const int32_t *k_step(const tile_kind kind, const int n, __m256i *acc, __m256i book, const uint8_t *row, const int32_t *q) {
+    __m256i raw[4];
+    VEC_UNROLL(4) for (int j = 0; j < k_step_rows(kind); j++) {
+        raw[j] = _mm256_loadu_si256((const void *)(row + j * 64));
+        if (kind == TILE_LINEAR8) q = k_quad(n, acc, pairs_unsigned(raw[j]), q);
+        if (kind == TILE_LINEAR4) VEC_UNROLL(2) for (int k = 0; k < 2; k++) q = k_quad(n, acc, nibbles_unsigned(raw[j], k), q);
+        if (kind == TILE_BOOK4) VEC_UNROLL(2) for (int k = 0; k < 2; k++) q = k_quad(n, acc, pairs_of_book(book, raw[j], 4 * k), q);
+        if (kind == TILE_BOOK2) VEC_UNROLL(4) for (int k = 0; k < 4; k++) q = k_quad(n, acc, pairs_of_book(book, raw[j], 2 * k), q);
+        if (kind == TILE_BOOK3) VEC_UNROLL(2) for (int k = 0; k < 2; k++) q = k_quad(n, acc, pairs_of_book(book, raw[j], 3 * k), q);
+    }
+    if (kind != TILE_BOOK3) return q;
+    const __m256i top = top_of_3(raw[0], raw[1], raw[2]);
+    q = k_quad(n, acc, pairs_of_book(book, top, 0), q);
+    return k_quad(n, acc, pairs_of_book(book, top, 3), q);
+}
+
+/* All channels of a group; asks for two fifths of the next page. */
+VEC_INLINE const int32_t *k_group(const tile_kind kind, const int n, __m256i *acc, __m256i book, const uint8_t *row, int channels, const int32_t *q, attend_page *pg) {
+    const int step = k_step_channels(kind), rows = k_step_rows(kind);
+    for (; channels > 0; channels -= step, row += rows * 64) {
+        pg->ahead = ask_ahead(pg->ahead, pg->ahead_end, (rows + 1) / 2);
+        q = k_step(kind, n, acc, book, row, q);
     }
     return q;
 }
 
-VEC_INLINE void k_integer(const int n, const bool int4, const attend_block *b, attend_page *pg, const tile16 *t16) {
-    const int channels = int4 ? 8 : 4; /* of a row */
-    const uint16_t *scales = (const uint16_t *)(const void *)pg->k, *mids = (const uint16_t *)(const void *)(pg->k + t16->mids);
+VEC_INLINE const uint8_t *k_row(const tile16 *t16, const attend_page *pg, int token, int channel) {
+    return pg->k + t16->codes + ((ptrdiff_t)(token / 16) * t16->dim + channel) * 2 * t16->bits + token % 16 * 4;
+}
+
+VEC_INLINE void k_tokens(const tile_kind kind, const int n, const attend_block *b, const tile16 *t16, attend_page *pg) {
+    const __m256i book = attend_book_of(t16);
+    const uint16_t *scales = (const uint16_t *)(const void *)pg->k, *offsets = (const uint16_t *)(const void *)(pg->k + t16->offsets);
     for (int t = 0; t < 64; t += 8) {
-        const uint8_t *row = pg->k + t16->codes + (ptrdiff_t)(t / 16) * (t16->dim / channels) * 64 + t % 16 * 4;
         const int32_t *q = b->q;
         __m256 s[BLOCK_ROWS];
         VEC_UNROLL(8) for (int r = 0; r < n; r++) s[r] = _mm256_setzero_ps();
-        for (int g = 0; g < t16->n_groups; g++) {
-            const int left = t16->dim - g * t16->group, rows = (left < t16->group ? left : t16->group) / channels;
+        for (int g = 0, c = 0; c < t16->dim; g++, c += t16->group) {
+            const int channels = t16->dim - c < t16->group ? t16->dim - c : t16->group;
             const size_t at = tile16_k_scale(t16->n_groups, g, t);
             __m256i acc[BLOCK_ROWS];
             VEC_UNROLL(8) for (int r = 0; r < n; r++) acc[r] = _mm256_set1_epi32(b->offset[g * n + r]);
-            q = k_group(n, int4, acc, row, rows, q, pg);
-            row += rows * 64;
+            q = k_group(kind, n, acc, book, k_row(t16, pg, t, c), channels, q, pg);
             const __m256 scale = vf_halves(scales + at);
             VEC_UNROLL(8) for (int r = 0; r < n; r++) s[r] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(acc[r]), scale, s[r]);
-            if (int4) {
-                const __m256 mid = vf_halves(mids + at);
-                VEC_UNROLL(8) for (int r = 0; r < n; r++) s[r] = _mm256_fmadd_ps(mid, _mm256_set1_ps(b->q_sum[g * n + r]), s[r]);
-            }
+            if (!t16->has_offset) continue;
+            const __m256 mid = _mm256_fmadd_ps(scale, _mm256_set1_ps(t16->shift), vf_halves(offsets + at));
+            VEC_UNROLL(8) for (int r = 0; r < n; r++) s[r] = _mm256_fmadd_ps(mid, _mm256_set1_ps(b->q_sum[g * n + r]), s[r]);
         }
         VEC_UNROLL(8) for (int r = 0; r < n; r++) _mm256_storeu_ps(pg->x + r * 64 + t, _mm256_mul_ps(s[r], _mm256_set1_ps(b->step[r])));
     }
 }
 
-VEC_INLINE void k_int4(const int n, const attend_block *b, const ingot_attend_args *a, attend_page *pg) {
-    const tile16 t16 = tile16_int4(&a->k);
-    k_integer(n, true, b, pg, &t16);
+/* Scales per channel are in the queries already. */
+VEC_INLINE void k_channels(const tile_kind kind, const int n, const tile16 *t16, attend_page *pg) {
+    const __m256i book = attend_book_of(t16);
+    for (int t = 0; t < 64; t += 8) {
+        const attend_scaled *scaled = &pg->scaled[t / t16->tokens];
+        __m256i acc[BLOCK_ROWS];
+        VEC_UNROLL(8) for (int r = 0; r < n; r++) acc[r] = _mm256_set1_epi32(scaled->offset[r]);
+        k_group(kind, n, acc, book, k_row(t16, pg, t, 0), t16->dim, scaled->q, pg);
+        VEC_UNROLL(8) for (int r = 0; r < n; r++) {
+            _mm256_storeu_ps(pg->x + r * 64 + t, _mm256_fmadd_ps(_mm256_cvtepi32_ps(acc[r]), _mm256_set1_ps(scaled->step[r]), _mm256_set1_ps(scaled->add[r])));
+        }
+    }
 }
 
-VEC_INLINE void k_q8(const int n, const attend_block *b, const ingot_attend_args *a, attend_page *pg) {
-    const tile16 t16 = tile16_q8(&a->k);
-    k_integer(n, false, b, pg, &t16);
+VEC_INLINE void k_integer(const tile_kind kind, const int n, const attend_block *b, const attend_call *call, attend_page *pg) {
+    if ((kind == TILE_LINEAR4 || kind == TILE_BOOK2) && call->k.tokens) k_channels(kind, n, &call->k, pg);
+    else k_tokens(kind, n, b, &call->k, pg);
 }
 
-ATTEND_INSTANCES(k_int4, k_int4)
-ATTEND_INSTANCES(k_q8, k_q8)
+#define K_INSTANCES(name, kind)                                                                                                      \
+    VEC_INLINE void name##_any(const int n, attend_block *b, const attend_call *c, attend_page *pg) { k_integer(kind, n, b, c, pg); } \
+    ATTEND_INSTANCES(name, name##_any)
+K_INSTANCES(k_linear8, TILE_LINEAR8)
+K_INSTANCES(k_linear4, TILE_LINEAR4)
+K_INSTANCES(k_book4, TILE_BOOK4)
+K_INSTANCES(k_book3, TILE_BOOK3)
+K_INSTANCES(k_book2, TILE_BOOK2)
 ATTEND_INSTANCES(k_f16, k_f16)
 
-const attend_phase ingot_attend_k_avx2[INGOT_N_CODECS][BLOCK_SIZES] = {
-    [INGOT_CODEC_F16] = ATTEND_ROW(k_f16), [INGOT_CODEC_Q8_0] = ATTEND_ROW(k_q8), [INGOT_CODEC_INT4] = ATTEND_ROW(k_int4)};
+const attend_phase ingot_attend_k_avx2[ATTEND_KINDS][BLOCK_SIZES] = {
+    [ATTEND_F16] = ATTEND_ROW(k_f16), [TILE_LINEAR8] = ATTEND_ROW(k_linear8), [TILE_LINEAR4] = ATTEND_ROW(k_linear4),
+    [TILE_BOOK4] = ATTEND_ROW(k_book4), [TILE_BOOK3] = ATTEND_ROW(k_book3), [TILE_BOOK2] = ATTEND_ROW(k_book2)};

@@ -1,9 +1,10 @@
 /* Second phase of the packed attention: online softmax of a block of rows over 64 scores; for integer V the weights as
  * integers. For files compiled for one instruction set, which provide before:
  *   row_tops(n, m, top)                   largest lane of each of n vectors, as a vector over rows
- *   largest_scale(scales, lo, hi)         of the tokens [lo, hi) of a group, in lane 0
- *   pack_weights(x, w, first, second)     x * w as integers up to WEIGHT_MAX, in the V phase's order
- *   INT4_UNIT                             what a code of int4 counts in the V phase */
+ *   largest_scale(scales, lo, hi)         largest magnitude of the tokens [lo, hi) of a group, in lane 0
+ *   weight_max(digits), weight_max_log2(digits)
+ *   pack_weights(digits, x, w, p)         x * w as integers up to weight_max, in the V phase's order: p [2][16]
+ *   LINEAR4_UNIT                          what a code of TILE_LINEAR4 counts in the V phase */
 #ifndef INGOT_CPU_ATTEND_P_H
 #define INGOT_CPU_ATTEND_P_H
 #include "attend_phase.h"
@@ -17,7 +18,7 @@ typedef struct p_rows {
 } p_rows;
 
 /* Multiplies what the rows have summed by 2^(old - new maximum). Rare after the first pages. */
-static void rescale(attend_block *b, const ingot_attend_args *a, const vf *running, int n_mids) {
+static void rescale(attend_block *b, const attend_call *k, const vf *running, int n_mids) {
     float c[16];
     for (int i = 0; i < RV; i++) {
         vf_store(c + i * VW, vf_exp2(vf_sub(vf_load(b->m + i * VW), running[i])));
@@ -27,13 +28,13 @@ static void rescale(attend_block *b, const ingot_attend_args *a, const vf *runni
         const vf f = vf_set(c[lane_of(r)]);
         float *mid = b->mid + (ptrdiff_t)r * n_mids * 16;
         vf_store(b->l[r], vf_mul(vf_load(b->l[r]), f));
-        for (int i = 0; i < a->v.dim; i += VW) vf_store(b->o[r] + i, vf_mul(vf_load(b->o[r] + i), f));
+        for (int i = 0; i < k->a->v.dim; i += VW) vf_store(b->o[r] + i, vf_mul(vf_load(b->o[r] + i), f));
         for (int i = 0; i < n_mids; i++) vf_store(mid + i * 16, vf_mul(vf_load(mid + i * 16), f));
     }
 }
 
 /* Loads and masks the scores, brings the running maximum up to date. */
-VEC_INLINE void p_start(const int n, p_rows *s, attend_block *b, const ingot_attend_args *a, const attend_page *pg, int n_mids) {
+VEC_INLINE void p_start(const int n, p_rows *s, attend_block *b, const attend_call *c, const attend_page *pg, int n_mids) {
     vf m[BLOCK_ROWS];
     bool rises = false;
     VEC_UNROLL(8) for (int r = 0; r < n; r++) {
@@ -55,14 +56,14 @@ VEC_INLINE void p_start(const int n, p_rows *s, attend_block *b, const ingot_att
         s->running[i] = vf_max(s->top[i], old);
         rises |= vf_any_above(s->running[i], old);
     }
-    if (__builtin_expect(rises, 0)) rescale(b, a, s->running, n_mids);
+    if (__builtin_expect(rises, 0)) rescale(b, c, s->running, n_mids);
 }
 
 /* Weights in float, for f16 V. */
-VEC_INLINE void p_float(const int n, attend_block *b, const ingot_attend_args *a, attend_page *pg) {
+VEC_INLINE void p_float(const int n, attend_block *b, const attend_call *c, attend_page *pg) {
     p_rows s;
     float shift[16];
-    p_start(n, &s, b, a, pg, 0);
+    p_start(n, &s, b, c, pg, 0);
     VEC_UNROLL(2) for (int i = 0; i < RV; i++) vf_store(shift + i * VW, s.running[i]);
     VEC_UNROLL(8) for (int r = 0; r < n; r++) {
         vf sum = vf_load(b->l[r]);
@@ -94,15 +95,28 @@ VEC_INLINE void p_load_plane(vf *w, const uint16_t *plane, const attend_page *pg
     }
 }
 
-/* Weights as integers, in units of the page's own maximum; `unit` is what a code counts in the V phase. */
-VEC_INLINE void p_integer(const int n, attend_block *b, const ingot_attend_args *a, attend_page *pg, const tile16 *t16, const bool mids, const float unit) {
+/* What is added for each unit of weight beside the number times the scale, in the place of the scales w. */
+VEC_INLINE void p_mids(const tile16 *t, int g, const attend_page *pg, const vf *scales, vf *mids) {
+    if (t->signed_scale) {
+        VEC_UNROLL(8) for (int i = 0; i < XV; i++) mids[i] = vf_max(vf_sub(vf_zero(), scales[i]), vf_zero());
+        return;
+    }
+    p_load_plane(mids, (const uint16_t *)(const void *)(pg->v + t->offsets) + tile16_v_scale(g, 0), pg);
+    if (t->shift != 0) VEC_UNROLL(8) for (int i = 0; i < XV; i++) mids[i] = vf_fma(scales[i], vf_set(t->shift), mids[i]);
+}
+
+/* Weights as integers, in units of the page's own maximum. */
+VEC_INLINE void p_integer(const int digits, const int n, attend_block *b, const attend_call *c, attend_page *pg) {
+    const tile16 *t16 = &c->v;
+    const bool mids = attend_has_mids(t16);
+    const float unit = c->v_kind == TILE_LINEAR4 ? t16->unit * LINEAR4_UNIT : t16->unit;
     p_rows s;
     float shift[16], worth[16];
     vf worths[RV];
-    p_start(n, &s, b, a, pg, mids ? t16->n_groups : 0);
+    p_start(n, &s, b, c, pg, mids ? t16->n_groups : 0);
     VEC_UNROLL(2) for (int i = 0; i < RV; i++) {
-        vf_store(shift + i * VW, vf_sub(vf_set(WEIGHT_MAX_LOG2), s.top[i]));
-        worths[i] = vf_mul(vf_exp2(vf_sub(s.top[i], s.running[i])), vf_set(1.f / WEIGHT_MAX));
+        vf_store(shift + i * VW, vf_sub(vf_set(weight_max_log2(digits)), s.top[i]));
+        worths[i] = vf_mul(vf_exp2(vf_sub(s.top[i], s.running[i])), vf_set(1.f / weight_max(digits)));
         vf_store(worth + i * VW, worths[i]);
     }
     VEC_UNROLL(8) for (int r = 0; r < n; r++) {
@@ -119,36 +133,31 @@ VEC_INLINE void p_integer(const int n, attend_block *b, const ingot_attend_args 
         const __m128 top = _mm_max_ss(largest_scale(scales, pg->window.lo, pg->window.hi), _mm_set_ss(1e-30f));
         const float inverse = _mm_cvtss_f32(_mm_div_ss(_mm_set_ss(1.f), top));
         const vf *x = &s.x[0][0];
-        vf w[XV];
+        vf w[XV], m[XV];
         VEC_UNROLL(2) for (int i = 0; i < RV; i++) vf_store(pg->factor[g] + i * VW, vf_mul(worths[i], vf_set(_mm_cvtss_f32(top) * unit)));
-        if (mids) {
-            p_load_plane(w, (const uint16_t *)(const void *)(pg->v + t16->mids) + tile16_v_scale(g, 0), pg);
-            VEC_UNROLL(8) for (int r = 0; r < n; r++) p_add_mids(s.x[r], w, worth[lane_of(r)], b->mid + (r * t16->n_groups + g) * 16);
-        }
         p_load_plane(w, scales, pg);
+        if (mids) {
+            p_mids(t16, g, pg, w, m);
+            VEC_UNROLL(8) for (int r = 0; r < n; r++) p_add_mids(s.x[r], m, worth[lane_of(r)], b->mid + (r * t16->n_groups + g) * 16);
+            if (t16->signed_scale) VEC_UNROLL(8) for (int i = 0; i < XV; i++) w[i] = vf_max(w[i], vf_sub(vf_zero(), w[i]));
+        }
         VEC_UNROLL(8) for (int i = 0; i < XV; i++) w[i] = vf_mul(w[i], vf_set(inverse));
         __asm__ volatile("" : "+r"(x) : : "memory"); /* keeps the weights in memory, where they fit, not half in registers */
         VEC_UNROLL(8) for (int r = 0; r < n; r++) {
-            uint32_t *p = pg->p + (ptrdiff_t)(g * n + r) * 32;
             pg->ahead = ask_ahead(pg->ahead, pg->ahead_end, ((mids ? 8 : 12) + n - 1) / n);
-            pack_weights(x + r * XV, w, p, p + 16);
+            pack_weights(digits, x + r * XV, w, pg->p + (ptrdiff_t)(g * n + r) * 32);
         }
     }
 }
 
-VEC_INLINE void p_int4(const int n, attend_block *b, const ingot_attend_args *a, attend_page *pg) {
-    const tile16 t16 = tile16_int4(&a->v);
-    p_integer(n, b, a, pg, &t16, true, INT4_UNIT);
-}
-
-VEC_INLINE void p_q8(const int n, attend_block *b, const ingot_attend_args *a, attend_page *pg) {
-    const tile16 t16 = tile16_q8(&a->v);
-    p_integer(n, b, a, pg, &t16, false, 1.f);
-}
-
+#define P_ONE(n, b, c, pg) p_integer(1, n, b, c, pg)
+#define P_TWO(n, b, c, pg) p_integer(2, n, b, c, pg)
 ATTEND_INSTANCES(p_float, p_float)
-ATTEND_INSTANCES(p_int4, p_int4)
-ATTEND_INSTANCES(p_q8, p_q8)
+ATTEND_INSTANCES(p_two, P_TWO)
 
-#define ATTEND_P_TABLE {[INGOT_CODEC_F16] = ATTEND_ROW(p_float), [INGOT_CODEC_Q8_0] = ATTEND_ROW(p_q8), [INGOT_CODEC_INT4] = ATTEND_ROW(p_int4)}
+#define ATTEND_P_TABLE(name)                                                                                                            \
+    {                                                                                                                                   \
+        [ATTEND_F16] = ATTEND_ROW(p_float), [TILE_LINEAR8] = ATTEND_ROW(name), [TILE_LINEAR4] = ATTEND_ROW(name),                       \
+        [TILE_BOOK4] = ATTEND_ROW(name), [TILE_BOOK3] = ATTEND_ROW(name), [TILE_BOOK2] = ATTEND_ROW(name),                              \
+    }
 #endif

@@ -8,9 +8,12 @@ VEC_INLINE void pack_query(__m256i i, int32_t (*out)[2]) {
     _mm_storel_epi64((void *)out[1], _mm256_extracti128_si256(pair, 1));
 }
 
+/* Books are looked up as signed numbers. */
+VEC_INLINE int code_excess(tile_kind kind) { return kind == TILE_LINEAR4 ? 8 : kind == TILE_LINEAR8 ? 128 : 0; }
+
 #include "attend_walk.h"
 
 void ingot_attend_packed_avx2(const ingot_attend_args *a) {
     static const attend_phases phases = {ingot_attend_k_avx2, ingot_attend_p_avx2, ingot_attend_v_avx2};
-    attend_packed(a, &phases);
+    attend_packed(a, &phases, 2);
 }

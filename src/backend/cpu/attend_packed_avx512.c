@@ -11,9 +11,14 @@ VEC_INLINE void pack_query(__m512i i, int32_t (*out)[2]) {
     for (int j = 0; j < 4; j++) out[j][0] = digit[0][j], out[j][1] = digit[1][j];
 }
 
+/* Books are looked up with 128 added, nibbles are as stored. */
+VEC_INLINE int code_excess(tile_kind kind) { return kind == TILE_LINEAR4 ? 8 : 128; }
+
 #include "attend_walk.h"
 
 void ingot_attend_packed_avx512(const ingot_attend_args *a) {
-    static const attend_phases phases = {ingot_attend_k_avx512, ingot_attend_p_avx512, ingot_attend_v_avx512};
-    attend_packed(a, &phases);
+    static const attend_phases phases[2] = {{ingot_attend_k_avx512[0], ingot_attend_p_avx512[0], ingot_attend_v_avx512[0]},
+                                            {ingot_attend_k_avx512[1], ingot_attend_p_avx512[1], ingot_attend_v_avx512[1]}};
+    const int digits = a->fast ? 1 : 2;
+    attend_packed(a, &phases[digits - 1], digits);
 }

@@ -12,18 +12,18 @@ VEC_INLINE const char *ask_ahead(const char *p, const char *end, const int n) {
     return p + n * 64;
 }
 
-/* The largest of 8 halves, at least 0, as a float in lane 0. */
+/* The largest of 8 halves that are not negative, as a float in lane 0. */
 VEC_INLINE __m128 largest_of_8(__m128i x) {
-    const __m128i ones = _mm_set1_epi16(-1), least = _mm_minpos_epu16(_mm_xor_si128(_mm_max_epi16(x, _mm_setzero_si128()), ones));
+    const __m128i least = _mm_minpos_epu16(_mm_xor_si128(x, _mm_set1_epi16(-1)));
     return _mm_cvtph_ps(_mm_andnot_si128(least, _mm_cvtsi32_si128(0xffff)));
 }
 
-/* The five instances of a phase body. */
-#define ATTEND_INSTANCES(name, body)                                                                     \
-    static void name##_1(attend_block *b, const ingot_attend_args *a, attend_page *pg) { body(1, b, a, pg); } \
-    static void name##_2(attend_block *b, const ingot_attend_args *a, attend_page *pg) { body(2, b, a, pg); } \
-    static void name##_3(attend_block *b, const ingot_attend_args *a, attend_page *pg) { body(3, b, a, pg); } \
-    static void name##_4(attend_block *b, const ingot_attend_args *a, attend_page *pg) { body(4, b, a, pg); } \
-    static void name##_8(attend_block *b, const ingot_attend_args *a, attend_page *pg) { body(8, b, a, pg); }
+/* The five instances of a phase body(n, b, c, pg). */
+#define ATTEND_INSTANCES(name, body)                                                             \
+    static void name##_1(attend_block *b, const attend_call *c, attend_page *pg) { body(1, b, c, pg); } \
+    static void name##_2(attend_block *b, const attend_call *c, attend_page *pg) { body(2, b, c, pg); } \
+    static void name##_3(attend_block *b, const attend_call *c, attend_page *pg) { body(3, b, c, pg); } \
+    static void name##_4(attend_block *b, const attend_call *c, attend_page *pg) { body(4, b, c, pg); } \
+    static void name##_8(attend_block *b, const attend_call *c, attend_page *pg) { body(8, b, c, pg); }
 #define ATTEND_ROW(name) {name##_1, name##_2, name##_3, name##_4, name##_8}
 #endif

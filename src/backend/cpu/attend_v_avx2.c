@@ -1,22 +1,13 @@
 /* Last phase of the packed attention, AVX2: codes widened to 16 bits, times the 16-bit weights. */
+#include "attend_book_avx2.h"
 #include "attend_f16.h"
 
-/* Lines of the next page asked for with 2 quads of tokens; three tenths of a page in this phase. */
-enum { AHEAD_INT4 = 1, AHEAD_Q8 = 1 };
-
-/* Codes c (s16, two tokens of a quad) with the weights p [n][first, second][16] of quad i. */
-VEC_INLINE void v_pairs(const int n, __m256i *acc, __m256i c, const uint32_t *p, int i) {
+/* Codes of tokens i and i + 32 (even), i + 16 and i + 48 (odd) with the weights p [n][even, odd][16] of quad i. */
+VEC_INLINE void v_quad(const int n, __m256i *acc, attend_pairs c, const uint32_t *p, int i) {
     VEC_UNROLL(4) for (int r = 0; r < n; r++) {
-        acc[r] = _mm256_add_epi32(acc[r], _mm256_madd_epi16(c, _mm256_set1_epi32((int)p[r * 32 + i])));
+        acc[r] = _mm256_add_epi32(acc[r], _mm256_madd_epi16(c.even, _mm256_set1_epi32((int)p[r * 32 + i])));
+        acc[r] = _mm256_add_epi32(acc[r], _mm256_madd_epi16(c.odd, _mm256_set1_epi32((int)p[r * 32 + 16 + i])));
     }
-}
-
-/* The nibbles of both bytes of each 16 bits, as numbers: low and high of the even byte, low and high of the odd one. */
-VEC_INLINE void nibbles(__m256i v, __m256i *c) {
-    c[0] = _mm256_srai_epi16(_mm256_slli_epi16(v, 12), 12);
-    c[1] = _mm256_srai_epi16(_mm256_slli_epi16(v, 8), 12);
-    c[2] = _mm256_srai_epi16(_mm256_slli_epi16(v, 4), 12);
-    c[3] = _mm256_srai_epi16(v, 12);
 }
 
 VEC_INLINE void v_add(const int n, const __m256i *acc, float *const *o, int c, const float *factor) {
@@ -26,70 +17,99 @@ VEC_INLINE void v_add(const int n, const __m256i *acc, float *const *o, int c, c
     }
 }
 
-/* A unit of 32 channels at `row`, or the last 16, whose two nibbles are two tokens. */
-VEC_INLINE void v_int4_unit(const int n, const bool tail, const uint8_t *row, const uint32_t *p, float *const *o, int c, const float *factor, attend_page *pg) {
-    for (int h = 0; h < 2; h++) {
-        __m256i lo[4], hi[4];
-        VEC_UNROLL(4) for (int r = 0; r < n; r++) lo[r] = hi[r] = _mm256_setzero_si256();
-        for (int i = 0; i < (tail ? 8 : 16); i += 2) {
-            pg->ahead = ask_ahead(pg->ahead, pg->ahead_end, AHEAD_INT4);
-            VEC_UNROLL(2) for (int j = 0; j < 2; j++) {
-                __m256i x[4];
-                nibbles(_mm256_loadu_si256((const void *)(row + (i + j) * 64 + h * 32)), x);
-                v_pairs(n, lo, x[0], p, i + j);
-                v_pairs(n, lo, x[2], p + 16, i + j);
-                v_pairs(n, tail ? lo : hi, x[1], p, i + j + (tail ? 8 : 0));
-                v_pairs(n, tail ? lo : hi, x[3], p + 16, i + j + (tail ? 8 : 0));
+/* Rows i of 8 lanes of two vectors of channels (part: which two of the unit): c[0], c[1]; of 3-bit codes rows i + 8 too, c[2], c[3]. */
+VEC_INLINE void v_codes(const tile_kind kind, const int part, __m256i book, const uint8_t *row, int i, attend_pairs *c) {
+    if (kind == TILE_LINEAR8) {
+        c[0] = pairs_signed(_mm256_loadu_si256((const void *)(row + i * 64)));
+        c[1] = pairs_signed(_mm256_loadu_si256((const void *)(row + 1024 + i * 64)));
+        return;
+    }
+    if (kind == TILE_BOOK3) {
+        const __m256i a = _mm256_loadu_si256((const void *)(row + i * 192)), b = _mm256_loadu_si256((const void *)(row + i * 192 + 64));
+        const __m256i d = _mm256_loadu_si256((const void *)(row + i * 192 + 128)), first = part ? d : a, late = part ? top_of_3(a, b, d) : b;
+        VEC_UNROLL(2) for (int k = 0; k < 2; k++) c[k] = pairs_of_book(book, first, 3 * k), c[2 + k] = pairs_of_book(book, late, 3 * k);
+        return;
+    }
+    const __m256i x = _mm256_loadu_si256((const void *)(row + i * 64));
+    VEC_UNROLL(2) for (int k = 0; k < 2; k++) {
+        if (kind == TILE_LINEAR4) c[k] = nibbles_signed(x, k);
+        if (kind == TILE_BOOK4) c[k] = pairs_of_book(book, x, 4 * k);
+        if (kind == TILE_BOOK2) c[k] = pairs_of_book(book, x, 4 * part + 2 * k);
+    }
+}
+
+/* What a pass over two vectors of channels (one in a last half unit) works on. */
+typedef struct v_pass {
+    const uint8_t *row;
+    const uint32_t *p;
+    float *const *o;
+    int channel;
+    const float *factor;
+} v_pass;
+
+VEC_INLINE void v_run(const tile_kind kind, const int n, const int part, __m256i book, const v_pass *pass, attend_page *pg) {
+    for (int h = 0; h < 16; h += 8) {
+        __m256i acc[2][4];
+        VEC_UNROLL(2) for (int k = 0; k < 2; k++) VEC_UNROLL(4) for (int r = 0; r < n; r++) acc[k][r] = _mm256_setzero_si256();
+        for (int i = 0; i < (kind == TILE_BOOK3 ? 8 : 16); i++) {
+            attend_pairs c[4];
+            if (i % 2 == 0) pg->ahead = ask_ahead(pg->ahead, pg->ahead_end, kind == TILE_LINEAR8 ? 2 : 1);
+            v_codes(kind, part, book, pass->row + h * 4, i, c);
+            VEC_UNROLL(2) for (int k = 0; k < 2; k++) {
+                v_quad(n, acc[k], c[k], pass->p, i);
+                if (kind == TILE_BOOK3) v_quad(n, acc[k], c[2 + k], pass->p, i + 8);
             }
         }
-        v_add(n, lo, o, c + h * 8, factor);
-        if (!tail) v_add(n, hi, o, c + 16 + h * 8, factor);
+        VEC_UNROLL(2) for (int k = 0; k < 2; k++) v_add(n, acc[k], pass->o, pass->channel + 16 * k + h, pass->factor);
     }
 }
 
-VEC_INLINE void v_int4(const int n, attend_block *b, const ingot_attend_args *a, attend_page *pg) {
-    const tile16 t16 = tile16_int4(&a->v);
-    const int chunk = n > 4 ? 4 : n;
-    for (int c = 0; c < t16.dim; c += 32) {
-        const uint8_t *row = pg->v + t16.codes + (ptrdiff_t)c * 32;
-        const int g = c / t16.group;
+/* The last 16 channels: bytes are one vector, or the two nibbles of a byte are two tokens. */
+VEC_INLINE void v_tail(const tile_kind kind, const int n, __m256i book, const v_pass *pass) {
+    for (int h = 0; h < 16; h += 8) {
+        __m256i acc[4];
+        VEC_UNROLL(4) for (int r = 0; r < n; r++) acc[r] = _mm256_setzero_si256();
+        for (int i = 0; i < (kind == TILE_LINEAR8 ? 16 : 8); i++) {
+            attend_pairs c[4];
+            if (kind == TILE_LINEAR8) {
+                v_quad(n, acc, pairs_signed(_mm256_loadu_si256((const void *)(pass->row + h * 4 + i * 64))), pass->p, i);
+                continue;
+            }
+            v_codes(kind, 0, book, pass->row + h * 4, i, c);
+            VEC_UNROLL(2) for (int k = 0; k < 2; k++) v_quad(n, acc, c[k], pass->p, i + 8 * k);
+        }
+        v_add(n, acc, pass->o, pass->channel + h, pass->factor);
+    }
+}
+
+VEC_INLINE void v_integer(const tile_kind kind, const int n, attend_block *b, const attend_call *call, attend_page *pg) {
+    const tile16 *t16 = &call->v;
+    const __m256i book = attend_book_of(t16);
+    const int chunk = n > 4 ? 4 : n, unit = kind == TILE_BOOK2 || kind == TILE_BOOK3 ? 64 : 32;
+    for (int c = 0; c < t16->dim; c += 32) {
+        const int g = c / t16->group;
+        v_pass pass = {.row = pg->v + t16->codes + (ptrdiff_t)(c / unit * unit) * 8 * t16->bits, .channel = c};
         for (int r = 0; r < n; r += chunk) {
-            const uint32_t *p = pg->p + (ptrdiff_t)(g * n + r) * 32;
-            if (t16.dim - c < 32) v_int4_unit(chunk, true, row, p, b->o + r, c, pg->factor[g] + lane_of(r), pg);
-            else v_int4_unit(chunk, false, row, p, b->o + r, c, pg->factor[g] + lane_of(r), pg);
+            pass.p = pg->p + (ptrdiff_t)(g * n + r) * 32;
+            pass.o = b->o + r;
+            pass.factor = pg->factor[g] + lane_of(r);
+            if (t16->dim - c < 32) v_tail(kind, chunk, book, &pass);
+            else if (unit == 64 && c % 64) v_run(kind, chunk, 1, book, &pass, pg);
+            else v_run(kind, chunk, 0, book, &pass, pg);
         }
     }
 }
 
-VEC_INLINE void v_q8_unit(const int n, const uint8_t *row, const uint32_t *p, float *const *o, int c, const float *factor, attend_page *pg) {
-    __m256i acc[2][4];
-    VEC_UNROLL(2) for (int h = 0; h < 2; h++) VEC_UNROLL(4) for (int r = 0; r < n; r++) acc[h][r] = _mm256_setzero_si256();
-    for (int i = 0; i < 16; i++) {
-        pg->ahead = ask_ahead(pg->ahead, pg->ahead_end, AHEAD_Q8);
-        VEC_UNROLL(2) for (int h = 0; h < 2; h++) {
-            const __m256i v = _mm256_loadu_si256((const void *)(row + i * 64 + h * 32));
-            v_pairs(n, acc[h], _mm256_srai_epi16(_mm256_slli_epi16(v, 8), 8), p, i);
-            v_pairs(n, acc[h], _mm256_srai_epi16(v, 8), p + 16, i);
-        }
-    }
-    VEC_UNROLL(2) for (int h = 0; h < 2; h++) v_add(n, acc[h], o, c + h * 8, factor);
-}
-
-VEC_INLINE void v_q8(const int n, attend_block *b, const ingot_attend_args *a, attend_page *pg) {
-    const tile16 t16 = tile16_q8(&a->v);
-    const int chunk = n > 4 ? 4 : n;
-    for (int c = 0; c < t16.dim; c += 16) {
-        const int g = c / t16.group;
-        for (int r = 0; r < n; r += chunk) {
-            const uint32_t *p = pg->p + (ptrdiff_t)(g * n + r) * 32;
-            v_q8_unit(chunk, pg->v + t16.codes + (ptrdiff_t)c * 64, p, b->o + r, c, pg->factor[g] + lane_of(r), pg);
-        }
-    }
-}
-
-ATTEND_INSTANCES(v_int4, v_int4)
-ATTEND_INSTANCES(v_q8, v_q8)
+#define V_INSTANCES(name, kind)                                                                                                      \
+    VEC_INLINE void name##_any(const int n, attend_block *b, const attend_call *c, attend_page *pg) { v_integer(kind, n, b, c, pg); } \
+    ATTEND_INSTANCES(name, name##_any)
+V_INSTANCES(v_linear8, TILE_LINEAR8)
+V_INSTANCES(v_linear4, TILE_LINEAR4)
+V_INSTANCES(v_book4, TILE_BOOK4)
+V_INSTANCES(v_book3, TILE_BOOK3)
+V_INSTANCES(v_book2, TILE_BOOK2)
 ATTEND_INSTANCES(v_f16, v_f16)
 
-const attend_phase ingot_attend_v_avx2[INGOT_N_CODECS][BLOCK_SIZES] = {
-    [INGOT_CODEC_F16] = ATTEND_ROW(v_f16), [INGOT_CODEC_Q8_0] = ATTEND_ROW(v_q8), [INGOT_CODEC_INT4] = ATTEND_ROW(v_int4)};
+const attend_phase ingot_attend_v_avx2[ATTEND_KINDS][BLOCK_SIZES] = {
+    [ATTEND_F16] = ATTEND_ROW(v_f16), [TILE_LINEAR8] = ATTEND_ROW(v_linear8), [TILE_LINEAR4] = ATTEND_ROW(v_linear4),
+    [TILE_BOOK4] = ATTEND_ROW(v_book4), [TILE_BOOK3] = ATTEND_ROW(v_book3), [TILE_BOOK2] = ATTEND_ROW(v_book2)};

@@ -1,6 +1,5 @@
 #include "code_plan.h"
 #include "../../codec/shape.h"
-#include "tile16.h"
 
 /* The tables of 7 and 8 bits that there are (affine, FP8) are levels by arithmetic. */
 static bool find_levels(code_part *p) {
@@ -45,8 +44,12 @@ static const struct { cpu_route route; bool powers; } own[INGOT_N_CODECS] = {
     [INGOT_CODEC_POLAR] = {ROUTE_OWN, false}, [INGOT_CODEC_POLARPAIR] = {ROUTE_PAGE, false}, [INGOT_CODEC_QJL] = {ROUTE_PAGE, true},
     [INGOT_CODEC_PQ8] = {ROUTE_OWN, false},   [INGOT_CODEC_PQ10] = {ROUTE_OWN, false},       [INGOT_CODEC_PQ12] = {ROUTE_OWN, false}};
 
-static cpu_route route_of(const ingot_kv_fmt *f, ingot_kv_side side, int n_rows, code_plan *plan) {
-    if (tile16_has(f)) return ROUTE_TUNED;
+static cpu_route route_of(const ingot_kv_fmt *f, ingot_kv_side side, int n_rows, tile16 *tile, code_plan *plan) {
+    if (f->codec == INGOT_CODEC_F16) return ROUTE_TUNED;
+    if (tile16_make(tile, f)) {
+        ingot_code_plan(f, plan); /* for the levels; bytes are their own */
+        return ROUTE_TUNED;
+    }
     if (own[f->codec].route && (!own[f->codec].powers || (f->dim >= 32 && (f->dim & (f->dim - 1)) == 0))) return own[f->codec].route;
     if (ingot_code_plan(f, plan)) return ROUTE_PLAN;
     return side == INGOT_SIDE_K && ingot_codec_get(f->codec)->score && n_rows <= SCORE_ROWS ? ROUTE_SCORE : ROUTE_DECODE;
@@ -54,7 +57,7 @@ static cpu_route route_of(const ingot_kv_fmt *f, ingot_kv_side side, int n_rows,
 
 void ingot_cpu_side_plan(cpu_side *s, const ingot_kv_fmt *f, ingot_kv_side side, int n_rows) {
     s->f = f;
-    s->route = route_of(f, side, n_rows, &s->plan);
+    s->route = route_of(f, side, n_rows, &s->tile, &s->plan);
     s->width = s->route == ROUTE_PLAN ? s->plan.begin[s->plan.n] : f->dim;
     s->decoded = s->route == ROUTE_PAGE || s->route == ROUTE_DECODE ? INGOT_PAGE_TOKENS * (size_t)f->dim : 0;
     s->of_row = s->route == ROUTE_SCORE ? (ingot_codec_get(f->codec)->query_bytes(f) + 63) / 64 * 16 : s->width > f->dim ? (size_t)s->width : 0;

@@ -3,6 +3,7 @@
 #ifndef INGOT_CPU_CODE_PLAN_H
 #define INGOT_CPU_CODE_PLAN_H
 #include "../kv.h"
+#include "tile16.h"
 
 /* How a code becomes its level: by a table of so many entries, or by arithmetic. */
 typedef enum code_kind { CODE_TABLE_8, CODE_TABLE_16, CODE_TABLE_32, CODE_TABLE_64, CODE_LINEAR, CODE_E4M3, CODE_KINDS } code_kind;
@@ -35,7 +36,8 @@ enum { SCORE_ROWS = 8 };
 typedef struct cpu_side {
     const ingot_kv_fmt *f;
     cpu_route route;
-    code_plan plan; /* ROUTE_PLAN */
+    tile16 tile;    /* ROUTE_TUNED, but for f16 */
+    code_plan plan; /* ROUTE_PLAN; ROUTE_TUNED: the levels in part 0 */
     int width;      /* channels: those of the vector, or of the wider frame (ingot_codec.narrow) */
     size_t decoded; /* floats for a whole page: ROUTE_PAGE, ROUTE_DECODE */
     size_t of_row;  /* floats of a row, a multiple of 16: its prepared query (K), its wide output (V); 0 where there is none */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define HALF_MAX 65504.f
+enum { Q8_GROUP = 32 };
 #define NEAREST (_MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
 
 VEC_INLINE vf clip(vf x) { return vf_min(vf_max(x, vf_set(-HALF_MAX)), vf_set(HALF_MAX)); }
@@ -101,14 +102,15 @@ static void put_v_f16(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, con
 }
 
 static void put_k_q8(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, const float *x, ptrdiff_t stride) {
-    const tile16 t16 = tile16_q8(f);
+    tile16 t16;
+    tile16_make(&t16, f);
     uint16_t *scales = (uint16_t *)(void *)tile;
-    uint8_t codes[TILE_Q8_GROUP];
+    uint8_t codes[Q8_GROUP];
     for (int t = 0; t < n; t++, slot++) {
         uint8_t *out = tile + t16.codes + (ptrdiff_t)(slot / 16) * t16.dim * 16 + slot % 16 * 4;
-        for (int c0 = 0; c0 < t16.dim; c0 += TILE_Q8_GROUP) {
-            const int m = t16.dim - c0 < TILE_Q8_GROUP ? t16.dim - c0 : TILE_Q8_GROUP;
-            encode_q8(x + t * stride + c0, m, &scales[tile16_k_scale(t16.n_groups, c0 / TILE_Q8_GROUP, slot)], codes);
+        for (int c0 = 0; c0 < t16.dim; c0 += Q8_GROUP) {
+            const int m = t16.dim - c0 < Q8_GROUP ? t16.dim - c0 : Q8_GROUP;
+            encode_q8(x + t * stride + c0, m, &scales[tile16_k_scale(t16.n_groups, c0 / Q8_GROUP, slot)], codes);
             for (int i = 0; i < m; i += 4, out += 64) {
                 uint32_t w;
                 memcpy(&w, codes + i, 4);
@@ -120,14 +122,15 @@ static void put_k_q8(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, cons
 }
 
 static void put_v_q8(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, const float *x, ptrdiff_t stride) {
-    const tile16 t16 = tile16_q8(f);
+    tile16 t16;
+    tile16_make(&t16, f);
     uint16_t *scales = (uint16_t *)(void *)tile;
-    uint8_t codes[TILE_Q8_GROUP];
+    uint8_t codes[Q8_GROUP];
     for (int t = 0; t < n; t++, slot++) {
         uint8_t *row = tile + t16.codes + slot % 16 * 64;
-        for (int c0 = 0; c0 < t16.dim; c0 += TILE_Q8_GROUP) {
-            const int m = t16.dim - c0 < TILE_Q8_GROUP ? t16.dim - c0 : TILE_Q8_GROUP;
-            encode_q8(x + t * stride + c0, m, &scales[tile16_v_scale(c0 / TILE_Q8_GROUP, slot)], codes);
+        for (int c0 = 0; c0 < t16.dim; c0 += Q8_GROUP) {
+            const int m = t16.dim - c0 < Q8_GROUP ? t16.dim - c0 : Q8_GROUP;
+            encode_q8(x + t * stride + c0, m, &scales[tile16_v_scale(c0 / Q8_GROUP, slot)], codes);
             for (int i = 0; i < m; i += 16, row += 1024) store_lane_bytes(row, slot / 16, _mm_loadu_si128((const void *)(codes + i)));
         }
     }
@@ -135,7 +138,7 @@ static void put_v_q8(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, cons
 
 /* One token's scales and mids into their planes, its codes one a byte. */
 VEC_INLINE void encode_row_int4(const tile16 *t16, uint8_t *tile, bool k, int slot, const float *x, uint8_t *codes) {
-    uint16_t *scales = (uint16_t *)(void *)tile, *mids = (uint16_t *)(void *)(tile + t16->mids);
+    uint16_t *scales = (uint16_t *)(void *)tile, *mids = (uint16_t *)(void *)(tile + t16->offsets);
     for (int g = 0; g < t16->n_groups; g++) {
         const int c = g * t16->group, n = t16->dim - c < t16->group ? t16->dim - c : t16->group;
         const size_t at = k ? tile16_k_scale(t16->n_groups, g, slot) : tile16_v_scale(g, slot);
@@ -144,7 +147,8 @@ VEC_INLINE void encode_row_int4(const tile16 *t16, uint8_t *tile, bool k, int sl
 }
 
 static void put_k_int4(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, const float *x, ptrdiff_t stride) {
-    const tile16 t16 = tile16_int4(f);
+    tile16 t16;
+    tile16_make(&t16, f);
     uint8_t codes[TILE_MAX_DIM];
     for (int t = 0; t < n; t++, slot++) {
         uint8_t *out = tile + t16.codes + (ptrdiff_t)(slot / 16) * t16.dim * 8 + slot % 16 * 4;
@@ -166,7 +170,8 @@ static void put_v_int4_tail(uint8_t *unit, int slot, const uint8_t *codes) {
 }
 
 static void put_v_int4(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, const float *x, ptrdiff_t stride) {
-    const tile16 t16 = tile16_int4(f);
+    tile16 t16;
+    tile16_make(&t16, f);
     uint8_t codes[TILE_MAX_DIM];
     for (int t = 0; t < n; t++, slot++) {
         uint8_t *unit = tile + t16.codes;

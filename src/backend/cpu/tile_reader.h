@@ -9,12 +9,14 @@
 /* How the tiles of one side of a call are read. */
 typedef struct tile_reader {
     cpu_side s;
+    ingot_kv_side side;
     size_t bytes; /* of a tile, near enough to ask for the next one */
     float *page;  /* ROUTE_DECODE: [64][dim]; ROUTE_PAGE: [dim][64] */
 } tile_reader;
 
 static void tile_reader_make(tile_reader *r, const ingot_kv_fmt *f, ingot_kv_side side, int n_rows) {
     ingot_cpu_side_plan(&r->s, f, side, n_rows);
+    r->side = side;
     r->bytes = r->s.route == ROUTE_TUNED ? tile16_bytes(f) : (size_t)(INGOT_PAGE_TOKENS / ingot_codec_tokens(f)) * ingot_codec_get(f->codec)->block_bytes(f);
 }
 
@@ -42,14 +44,17 @@ static void transpose_chunk(const float *rows, int stride, cpu_window w, int cha
     }
 }
 
-typedef void (*unpack_fn)(const ingot_kv_fmt *f, const uint8_t *tile, int c0, int channels, float *out);
+static void unpack_tuned(const tile_reader *r, const uint8_t *tile, int c0, int channels, float *out) {
+    const ingot_kv_fmt *f = r->s.f;
+    if (f->codec != INGOT_CODEC_F16) tile_unpack_of[r->side][r->s.tile.bits](&r->s.tile, &r->s.plan.part[0], tile, c0, channels, out);
+    else if (r->side == INGOT_SIDE_K) unpack_k_f16(f, tile, c0, channels, out);
+    else unpack_v_f16(f, tile, c0, channels, out);
+}
 
 /* Channels [c0, c0 + channels) of the tokens of the window; others may stay as they were. The chunks of a tile are read in order, from the first on. */
 static void read_k(const tile_reader *r, const uint8_t *tile, cpu_window w, int c0, int channels, float *out) {
-    static const unpack_fn tuned[INGOT_N_CODECS] = {
-        [INGOT_CODEC_F16] = unpack_k_f16, [INGOT_CODEC_Q8_0] = unpack_k_q8, [INGOT_CODEC_INT4] = unpack_k_int4};
     switch (r->s.route) {
-    case ROUTE_TUNED: tuned[r->s.f->codec](r->s.f, tile, c0, channels, out); return;
+    case ROUTE_TUNED: unpack_tuned(r, tile, c0, channels, out); return;
     case ROUTE_OWN: UNPACK.own[INGOT_SIDE_K][r->s.f->codec](r->s.f, tile, w, c0, channels, out); return;
     case ROUTE_PAGE:
         if (c0 == 0) UNPACK.page[r->s.f->codec](r->s.f, tile, w, r->page);
@@ -63,10 +68,8 @@ static void read_k(const tile_reader *r, const uint8_t *tile, cpu_window w, int 
 }
 
 static void read_v(const tile_reader *r, const uint8_t *tile, cpu_window w, int c0, int channels, float *out) {
-    static const unpack_fn tuned[INGOT_N_CODECS] = {
-        [INGOT_CODEC_F16] = unpack_v_f16, [INGOT_CODEC_Q8_0] = unpack_v_q8, [INGOT_CODEC_INT4] = unpack_v_int4};
     switch (r->s.route) {
-    case ROUTE_TUNED: tuned[r->s.f->codec](r->s.f, tile, c0, channels, out); return;
+    case ROUTE_TUNED: unpack_tuned(r, tile, c0, channels, out); return;
     case ROUTE_OWN: UNPACK.own[INGOT_SIDE_V][r->s.f->codec](r->s.f, tile, w, c0, channels, out); return;
     case ROUTE_PLAN: unpack_parts(&r->s.plan, UNPACK.codes[INGOT_SIDE_V], tile, w, c0, channels, 1, out); return;
     default:
