@@ -27,6 +27,7 @@ ARROWS = {
     "model": {"backend", "gguf", "wtype", "tokenizer", "calibration/fingerprint.h", "base"},
     "engine": {"model", "cache", "method", "calibration", "tokenizer", "backend", "gguf", "wtype", "base"},
     "eval": {"engine/capture.h", "model/output_moment.h", "calibration/derive.h", "cache/cache_team.h", "policy", "codec", "transform", "base"},
+    "bench": {"cache", "backend", "codec", "transform", "eval/stats.h", "base"},
     "tools/common": set(),
     "tools/ingot": {"tools/common"},
 }
@@ -36,14 +37,14 @@ NEW_BACKEND = ARROWS["backend/ref"]
 PLAIN = {"status.h", "types.h"}
 PARTS = PLAIN | {"calibration.h"}
 LIBRARY = PARTS | {"machine.h", "method.h", "cache.h", "device.h", "ingot.h"}
-ENGINE = LIBRARY | {"model.h", "session.h", "eval.h", "calibrate.h", "probe.h"}
+ENGINE = LIBRARY | {"model.h", "session.h", "eval.h", "calibrate.h", "probe.h", "bench.h"}
 # Public headers (<ingot/...>) that a room may include. Tools and tests: all.
 PUBLIC = {
     "base": PLAIN | {"ingot.h", "machine.h"},  # what these two declare is of this room
     "codec": PARTS, "transform": PARTS, "calibration": PARTS, "wtype": PLAIN, "gguf": PLAIN,
     "tokenizer": PLAIN | {"model.h"},  # its flags and messages are declared there
     "policy": LIBRARY, "method": LIBRARY, "cache": LIBRARY, "backend": LIBRARY,
-    "model": ENGINE, "engine": ENGINE, "eval": ENGINE,
+    "model": ENGINE, "engine": ENGINE, "eval": ENGINE, "bench": ENGINE,
 }
 # Libraries that are not libc, and the rooms that may use them.
 EXTERNAL = {

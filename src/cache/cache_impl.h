@@ -197,7 +197,7 @@ typedef struct layer_job {
     cache_layer *l;
     const float *q, *x[N_SIDES]; /* x: k, v */
     ptrdiff_t q_stride, x_stride[N_SIDES];
-    float *out;
+    float *out; /* NULL: nothing attends */
     ptrdiff_t out_stride;
     bool copy_q; /* queries are read from q_copy */
 } layer_job;

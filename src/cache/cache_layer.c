@@ -34,12 +34,14 @@ static void run_phase(const layer_job *j, const ingot_team *team, int slot, coun
     while ((s = seek(j, &at, ingot_team_next(team, slot), count, &unit))) run_unit(j, s, unit, &j->c->workers[team->rank]);
 }
 
+static int merge_units(const layer_job *j, const segment *s) { return j->out ? ingot_cache_merge_units(j, s) : 0; }
+
 static int finish_units(const layer_job *j, const segment *s) {
-    return ingot_cache_merge_units(j, s) + (j->c->ring_pages ? j->l->shape.n_kv_heads : 0);
+    return merge_units(j, s) + (j->c->ring_pages ? j->l->shape.n_kv_heads : 0);
 }
 
 static void finish_unit(const layer_job *j, const segment *s, int unit, worker *w) {
-    const int n_merge = ingot_cache_merge_units(j, s);
+    const int n_merge = merge_units(j, s);
     if (unit < n_merge)
         ingot_cache_merge_unit(j, s, unit);
     else
@@ -62,12 +64,12 @@ static void run(const layer_job *j, const ingot_team *team) {
     run_phase(j, team, 0, ingot_cache_store_units, ingot_cache_store_unit);
     ingot_team_start(team, 1); /* all is stored, or the failure is known to all */
     if (atomic_load(&j->c->bad) == NO_BAD) {
-        run_phase(j, team, 1, ingot_cache_attend_units, ingot_cache_attend_unit);
+        if (j->out) run_phase(j, team, 1, ingot_cache_attend_units, ingot_cache_attend_unit);
         if (j->c->any_splits || j->c->ring_pages) {
             ingot_team_start(team, 0);
             run_phase(j, team, 0, finish_units, finish_unit);
         }
-        if (j->l->evicts && j->c->policy->observers) {
+        if (j->out && j->l->evicts && j->c->policy->observers) {
             ingot_team_start(team, 1);
             run_phase(j, team, 1, ingot_cache_watch_units, ingot_cache_watch_unit);
         }
@@ -85,6 +87,11 @@ void ingot_cache_layer_team(ingot_cache *c, int layer, const float *q, ptrdiff_t
         .out = out, .out_stride = out_stride,
         .copy_q = c->layers[layer].side[INGOT_SIDE_K]->chain.n || !all_contiguous(c),
     };
+    run(&j, team);
+}
+
+void ingot_cache_store_team(ingot_cache *c, int layer, const float *k, ptrdiff_t k_stride, const float *v, ptrdiff_t v_stride, const ingot_team *team) {
+    const layer_job j = {.c = c, .l = &c->layers[layer], .x = {k, v}, .x_stride = {k_stride, v_stride}};
     run(&j, team);
 }
 

@@ -95,6 +95,35 @@ GROUP(settings_report, "Report",
       INT(0, "speed-depth", speed_depth, 0, INT_MAX, "decode speed with so many tokens in the cache; 0: do not measure it"),
       INT(0, "together", n_together, 1, 64, "plans that share one run of the f16 cache; more are faster and take more memory"));
 
+GROUP(settings_bench_attn, "Attention",
+      TEXT('c', "ctx", contexts, "LIST", "tokens of context; 16K is 16384. 27 more are really there, so that it ends inside a page"),
+      TEXT(0, "heads", heads, "LIST", "query heads"),
+      TEXT(0, "kv-heads", kv_heads, "LIST", "KV heads"),
+      TEXT(0, "head-dim", head_dims, "LIST", "elements of a head"),
+      INT(0, "prefill", n_prefill, 1, 65536, "query tokens at once, the last ones of the context; 1: decoding"));
+
+GROUP(settings_bench_cache, "Cache",
+      TEXTS(0, "kv", plans, "LIST", "plans to measure by turns: SPEC[,SPEC]..., such as f16,int4,int4,group=64; see below for all methods (may be given several times)"),
+      TEXT(0, "kv-k", kv_k, "SPEC", "how all of them store keys"),
+      TEXT(0, "kv-v", kv_v, "SPEC", "how all of them store values"),
+      INT(0, "kv-window", kv_window, -1, 65536, "this many of the newest tokens stay exact (f16); -1: what the method says"),
+      INT(0, "kv-sinks", kv_sinks, -1, 4096, "this many of the first tokens stay exact (f16); -1: what the method says"));
+
+GROUP(settings_bench_machine, "Machine",
+      TEXT('t', "threads", thread_counts, "LIST", "threads"),
+      TEXT(0, "device", device, "NAME", "cpu (fastest code for this machine) or ref (scalar reference)"));
+
+GROUP(settings_bench_protocol, "Measuring",
+      FLOAT(0, "min-time", min_time, 0, 1e6, "seconds of measuring for each row, about; at least 7 rounds are done"),
+      INT(0, "reps", n_reps, 0, 1 << 20, "rounds; 0: as many as --min-time allows"),
+      FLOAT(0, "cold", cold, 0, 1e9, "MiB of memory that the data of each row is rotated over; 0: a quarter more than the largest cache of the processor"),
+      WORD(0, "clock", clock, "wall|cpu", "what is counted: time on the wall, or time that threads ran, which others on the machine disturb less"));
+
+GROUP(settings_bench_output, "Output",
+      FLAG(0, "json", json, "JSON instead of a table"),
+      FLAG(0, "csv", csv, "CSV instead of a table"),
+      TEXT('o', "output", output, "FILE", "write there instead of the standard output"));
+
 GROUP(settings_json, "Output", FLAG(0, "json", json, "print JSON instead of text"));
 GROUP(settings_markdown, "Document", FLAG(0, "markdown", markdown, "print everything as a Markdown document (docs/methods.md)"));
 GROUP(settings_quiet, "Messages", FLAG('q', "quiet", quiet, "no progress, no timings, no warnings"));

@@ -1,0 +1,18 @@
+/* The plans that the options of a benchmark name. */
+#ifndef TOOLS_INGOT_BENCH_PLANS_H
+#define TOOLS_INGOT_BENCH_PLANS_H
+#include "common/settings.h"
+
+typedef struct bench_plans {
+    int n;
+    char **names;      /* [n] as they were given */
+    ingot_plan *plans; /* [n] */
+} bench_plans;
+
+/* All plans of s->plans (`usual` when there are none), each with the other options of the cache. A plan ends at a comma behind which a method's name or "k=" stands.
+ * False after printing why not; free in any case. */
+bool bench_plans_read(bench_plans *out, const settings *s, const char *usual);
+void bench_plans_free(bench_plans *p);
+/* Claimed bits per element, keys and values together, for heads of `dim`. */
+double bench_plan_bits(const ingot_plan *plan, int dim);
+#endif

@@ -1,0 +1,46 @@
+/* What every benchmark prints: the machine, rows as they are finished, and whether the machine was idle; as a table, CSV or JSON. */
+#ifndef TOOLS_INGOT_BENCH_SHEET_H
+#define TOOLS_INGOT_BENCH_SHEET_H
+#include "command.h"
+#include "common/json.h"
+#include "common/progress.h"
+#include <ingot/bench.h>
+
+/* A column of the table; CSV has all keys of the first row. */
+typedef struct bench_column {
+    const char *key, *title;
+    int width;    /* negative: to the left */
+    int decimals; /* of numbers; -1: as short as 4 digits allow */
+    double scale; /* numbers are multiplied with it; 0 = 1 */
+} bench_column;
+
+typedef struct bench_sheet {
+    const settings *s;
+    const char *command;
+    const bench_column *columns;
+    int n_columns;
+    json_t *doc, *rows;
+    FILE *out;
+    bool to_file;
+    bool interrupted;
+    ingot_bench_load load;
+    progress progress;
+} bench_sheet;
+
+/* Checks options and environment, opens the output, catches Ctrl-C, looks whether the machine is idle, and begins. An exit code. */
+int bench_sheet_open(bench_sheet *b, const settings *s, const char *command, const bench_column *columns, int n_columns);
+/* Takes the row over. Rows of measurements that were cut short are marked `partial`. */
+void bench_sheet_add(bench_sheet *b, json_t *row);
+/* A line for people, in front of a table's next rows; nothing in CSV and JSON. */
+void bench_sheet_note(bench_sheet *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* What a library function's status means for the command: INGOT_OK and INGOT_E_CANCELLED (noted in the sheet) go on, others are printed. An exit code. */
+int bench_sheet_status(bench_sheet *b, ingot_status status);
+/* Writes what is left; `code`, or what went wrong. */
+int bench_sheet_close(bench_sheet *b, int code);
+
+ingot_bench_protocol bench_protocol(bench_sheet *b);
+/* Opens a device with so many threads; a warning when there are fewer cores. */
+int bench_device(ingot_device **out, const settings *s, int n_threads);
+/* {name_us: median, name_best_us, name_noise_pct}; the first is "median_us" etc. when name is "". */
+void bench_put_times(json_t *row, const char *name, const ingot_bench_times *t);
+#endif
