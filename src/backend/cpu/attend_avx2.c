@@ -8,8 +8,7 @@
 
 void ingot_cpu_attend_avx2(const ingot_attend_args *a) {
     const unsigned csr = vec_denormals_off();
-    if (ingot_attend_packed_serves(a)) ingot_attend_packed_avx2(a);
-    else attend_rows(a);
+    if (!ingot_attend_packed_avx2(a)) attend_rows(a);
     _mm_setcsr(csr);
 }
 

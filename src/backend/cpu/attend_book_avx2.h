@@ -20,12 +20,8 @@ VEC_INLINE attend_pairs nibbles_signed(__m256i x, const int k) {
     return (attend_pairs){_mm256_srai_epi16(_mm256_slli_epi16(x, 8), 12), _mm256_srai_epi16(x, 12)};
 }
 
-/* A format's levels, repeated so that a lookup takes the low 4 bits. */
-VEC_INLINE __m256i attend_book_of(const tile16 *t) {
-    int8_t x[16];
-    for (int i = 0; i < 16; i++) x[i] = t->level[i & ((1 << (t->bits < 4 ? t->bits : 4)) - 1)];
-    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)x));
-}
+/* Levels for lookups by the low 4 bits. */
+VEC_INLINE __m256i attend_book_of(const tile16 *t) { return _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)t->level)); }
 
 /* Levels of the codes that begin at bit `at` of each byte. */
 VEC_INLINE attend_pairs pairs_of_book(__m256i book, __m256i x, const int at) {

@@ -4,21 +4,22 @@
 #include "attend_dot_avx512.h"
 
 /* A table for each place that a code can have in the 6 bits which a lookup takes: bits 0-1, 2-3, 4-5 of 2-bit codes, 0-2 and 3-5 of 3-bit ones; 4-bit codes
- * are always in the bits 0-3. So few codes have to be moved. */
+ * are in the bits 0-3. So few codes have to be moved. */
 typedef struct attend_book { __m512i table[3]; } attend_book;
 
 VEC_INLINE int places_of(const tile_kind kind) { return kind == TILE_BOOK2 ? 3 : kind == TILE_BOOK3 ? 2 : kind == TILE_BOOK4 ? 1 : 0; }
 
 /* Levels plus `excess`. */
-VEC_INLINE attend_book attend_book_of(const tile_kind kind, const tile16 *t, int excess) {
-    attend_book book = {0};
+VEC_INLINE attend_book attend_book_of(const tile_kind kind, const tile16 *t, const int excess) {
+    static const uint64_t count[8] = {0x0706050403020100, 0x0f0e0d0c0b0a0908, 0x1716151413121110, 0x1f1e1d1c1b1a1918,
+                                      0x2726252423222120, 0x2f2e2d2c2b2a2928, 0x3736353433323130, 0x3f3e3d3c3b3a3938};
     const int bits = kind == TILE_BOOK2 ? 2 : kind == TILE_BOOK3 ? 3 : 4;
-    for (int k = 0; k < places_of(kind); k++) {
-        uint8_t x[64];
-        for (int i = 0; i < 64; i++) x[i] = (uint8_t)(t->level[i >> k * bits & ((1 << bits) - 1)] + excess);
-        book.table[k] = _mm512_loadu_si512(x);
+    const __m512i at = _mm512_loadu_si512(count), levels = _mm512_add_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const void *)t->level)), _mm512_set1_epi8((char)excess));
+    attend_book b;
+    VEC_UNROLL(3) for (int k = 0; k < places_of(kind); k++) {
+        b.table[k] = _mm512_permutexvar_epi8(_mm512_and_si512(_mm512_srli_epi16(at, (unsigned)(k * bits)), _mm512_set1_epi8((char)((1 << bits) - 1))), levels);
     }
-    return book;
+    return b;
 }
 
 VEC_INLINE __m512i book_at(const attend_book *book, int place, __m512i codes) { return _mm512_permutexvar_epi8(codes, book->table[place]); }

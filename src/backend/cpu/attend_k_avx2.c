@@ -45,7 +45,8 @@ VEC_INLINE const uint8_t *k_row(const tile16 *t16, const attend_page *pg, int to
     return pg->k + t16->codes + ((ptrdiff_t)(token / 16) * t16->dim + channel) * 2 * t16->bits + token % 16 * 4;
 }
 
-VEC_INLINE void k_tokens(const tile_kind kind, const int n, const attend_block *b, const tile16 *t16, attend_page *pg) {
+VEC_INLINE void k_tokens(const tile_kind kind, const int n, const attend_block *b, const attend_call *call, attend_page *pg) {
+    const tile16 *t16 = &call->k;
     const __m256i book = attend_book_of(t16);
     const uint16_t *scales = (const uint16_t *)(const void *)pg->k, *offsets = (const uint16_t *)(const void *)(pg->k + t16->offsets);
     for (int t = 0; t < 64; t += 8) {
@@ -69,7 +70,8 @@ VEC_INLINE void k_tokens(const tile_kind kind, const int n, const attend_block *
 }
 
 /* Scales per channel are in the queries already. */
-VEC_INLINE void k_channels(const tile_kind kind, const int n, const tile16 *t16, attend_page *pg) {
+VEC_INLINE void k_channels(const tile_kind kind, const int n, const attend_call *call, attend_page *pg) {
+    const tile16 *t16 = &call->k;
     const __m256i book = attend_book_of(t16);
     for (int t = 0; t < 64; t += 8) {
         const attend_scaled *scaled = &pg->scaled[t / t16->tokens];
@@ -83,8 +85,8 @@ VEC_INLINE void k_channels(const tile_kind kind, const int n, const tile16 *t16,
 }
 
 VEC_INLINE void k_integer(const tile_kind kind, const int n, const attend_block *b, const attend_call *call, attend_page *pg) {
-    if ((kind == TILE_LINEAR4 || kind == TILE_BOOK2) && call->k.tokens) k_channels(kind, n, &call->k, pg);
-    else k_tokens(kind, n, b, &call->k, pg);
+    if ((kind == TILE_LINEAR4 || kind == TILE_BOOK2) && call->k.tokens) k_channels(kind, n, call, pg);
+    else k_tokens(kind, n, b, call, pg);
 }
 
 #define K_INSTANCES(name, kind)                                                                                                      \

@@ -15,14 +15,17 @@ static int block_size(int rows) { return rows >= 8 ? 8 : rows >= 4 ? 4 : rows; }
 
 static int kind_of(tile16 *t, const ingot_kv_fmt *f) {
     *t = (tile16){0};
-    return f->codec != INGOT_CODEC_F16 && tile16_make(t, f) ? (int)t->kind : ATTEND_F16;
+    return f->codec == INGOT_CODEC_F16 ? ATTEND_F16 : tile16_make(t, f) ? (int)t->kind : -1;
 }
 
-void ingot_attend_call(attend_call *c, void *scratch, const ingot_attend_args *a, const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows, int digits) {
+bool ingot_attend_call(attend_call *c, void *scratch, const ingot_attend_args *a, const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows, int digits) {
     bump s = {scratch, 0};
-    *c = (attend_call){.a = a, .digits = digits};
+    c->a = a;
+    c->digits = digits;
+    c->n_blocks = 0;
     c->k_kind = kind_of(&c->k, k);
     c->v_kind = kind_of(&c->v, v);
+    if (c->k_kind < 0 || c->v_kind < 0) return false;
     const size_t gk = (size_t)c->k.n_groups, gv = (size_t)c->v.n_groups, largest = (size_t)block_size(n_rows);
     const size_t quads = (size_t)k->dim / 4 * 2 * sizeof(int32_t), per_channel = (size_t)k->dim * sizeof(float);
     c->block = take(&s, (size_t)n_rows * sizeof *c->block);
@@ -42,10 +45,10 @@ void ingot_attend_call(attend_call *c, void *scratch, const ingot_attend_args *a
         r += b.n;
     }
     c->bytes = s.used;
+    return true;
 }
 
 size_t ingot_attend_packed_scratch_bytes(const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows) {
     attend_call c;
-    ingot_attend_call(&c, NULL, NULL, k, v, n_rows < PACKED_ROWS ? n_rows : PACKED_ROWS, 2);
-    return c.bytes;
+    return ingot_attend_call(&c, NULL, NULL, k, v, n_rows < PACKED_ROWS ? n_rows : PACKED_ROWS, 2) ? c.bytes : 0;
 }

@@ -67,16 +67,14 @@ static inline int attend_size_index(int n) { return n == 8 ? 4 : n - 1; }
 /* Whether a value is number * scale and something more. */
 static inline bool attend_has_mids(const tile16 *t) { return t->has_offset || t->signed_scale; }
 
-void ingot_attend_call(attend_call *c, void *scratch, const ingot_attend_args *a, const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows, int digits);
+/* False when a format has no tuned layout. */
+bool ingot_attend_call(attend_call *c, void *scratch, const ingot_attend_args *a, const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows, int digits);
 
 /* For at most n_rows rows. */
 size_t ingot_attend_packed_scratch_bytes(const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows);
-/* At most PACKED_ROWS rows of formats with tuned layouts. */
-static inline bool ingot_attend_packed_serves(const ingot_attend_args *a) {
-    return a->n_tokens * a->n_group <= PACKED_ROWS && tile16_has(&a->k) && tile16_has(&a->v);
-}
-void ingot_attend_packed_avx2(const ingot_attend_args *a);
-void ingot_attend_packed_avx512(const ingot_attend_args *a);
+/* False, and nothing done, where another path has to serve: more than PACKED_ROWS rows, or formats without tuned layouts. */
+bool ingot_attend_packed_avx2(const ingot_attend_args *a);
+bool ingot_attend_packed_avx512(const ingot_attend_args *a);
 
 /* [kind of that side][block size index]; the softmax goes by the kind of V. */
 typedef struct attend_phases { const attend_phase (*k)[BLOCK_SIZES], (*p)[BLOCK_SIZES], (*v)[BLOCK_SIZES]; } attend_phases;

@@ -13,7 +13,7 @@ VEC_INLINE int code_excess(tile_kind kind) { return kind == TILE_LINEAR4 ? 8 : k
 
 #include "attend_walk.h"
 
-void ingot_attend_packed_avx2(const ingot_attend_args *a) {
+bool ingot_attend_packed_avx2(const ingot_attend_args *a) {
     static const attend_phases phases = {ingot_attend_k_avx2, ingot_attend_p_avx2, ingot_attend_v_avx2};
-    attend_packed(a, &phases, 2);
+    return attend_packed(a, &phases, 2);
 }

@@ -16,9 +16,9 @@ VEC_INLINE int code_excess(tile_kind kind) { return kind == TILE_LINEAR4 ? 8 : 1
 
 #include "attend_walk.h"
 
-void ingot_attend_packed_avx512(const ingot_attend_args *a) {
+bool ingot_attend_packed_avx512(const ingot_attend_args *a) {
     static const attend_phases phases[2] = {{ingot_attend_k_avx512[0], ingot_attend_p_avx512[0], ingot_attend_v_avx512[0]},
                                             {ingot_attend_k_avx512[1], ingot_attend_p_avx512[1], ingot_attend_v_avx512[1]}};
     const int digits = a->fast ? 1 : 2;
-    attend_packed(a, &phases[digits - 1], digits);
+    return attend_packed(a, &phases[digits - 1], digits);
 }

@@ -56,32 +56,65 @@ static bool page_sees_all(const attend_page *pg, int n) {
     return true;
 }
 
-static void attend_block_on_page(attend_block *b, const attend_call *c, const attend_phases *phases, attend_page *pg, int page) {
-    pg->window = cpu_window_of_rows(c->a, page, b->row0, b->n, pg->lo, pg->hi);
-    if (pg->window.lo >= pg->window.hi) return;
-    pg->full = page_sees_all(pg, b->n);
+/* Pages [from, to) that all rows see whole. */
+typedef struct whole_pages { int from, to; } whole_pages;
+
+static whole_pages find_whole_pages(const ingot_attend_args *a) {
+    int lo = a->lo[0], hi = a->hi[0];
+    for (int t = 1; t < a->n_tokens; t++) {
+        if (a->lo[t] > lo) lo = a->lo[t];
+        if (a->hi[t] < hi) hi = a->hi[t];
+    }
+    return (whole_pages){lo > 0 ? (lo + TILE_TOKENS - 1) / TILE_TOKENS : 0, hi > 0 ? hi / TILE_TOKENS : 0};
+}
+
+static void attend_block_on_page(attend_block *b, const attend_call *c, const attend_phases *phases, attend_page *pg) {
     for (int i = 0; c->k.tokens && i < TILE_TOKENS / c->k.tokens; i++) scale_queries(b, c, pg, i);
     phases->k[c->k_kind][attend_size_index(b->n)](b, c, pg);
     phases->p[c->v_kind][attend_size_index(b->n)](b, c, pg);
     phases->v[c->v_kind][attend_size_index(b->n)](b, c, pg);
 }
 
-static void attend_packed(const ingot_attend_args *a, const attend_phases *phases, int digits) {
+static void attend_page_in_part(const attend_call *c, const attend_phases *phases, attend_page *pg, int page) {
+    pg->full = false;
+    for (int i = 0; i < c->n_blocks; i++) {
+        attend_block *b = &c->block[i];
+        pg->window = cpu_window_of_rows(c->a, page, b->row0, b->n, pg->lo, pg->hi);
+        if (pg->window.lo >= pg->window.hi) continue;
+        pg->full = page_sees_all(pg, b->n);
+        attend_block_on_page(b, c, phases, pg);
+    }
+}
+
+static bool attend_packed(const ingot_attend_args *a, const attend_phases *phases, int digits) {
     attend_call c;
-    ingot_attend_call(&c, cpu_scratch_align(a->scratch), a, &a->k, &a->v, a->n_tokens * a->n_group, digits);
+    if (a->n_tokens * a->n_group > PACKED_ROWS || !ingot_attend_call(&c, cpu_scratch_align(a->scratch), a, &a->k, &a->v, a->n_tokens * a->n_group, digits)) return false;
     const size_t bytes = a->v_offset + (c.v_kind == ATTEND_F16 ? tile16_bytes(&a->v) : c.v.bytes);
+    const whole_pages whole = find_whole_pages(a);
+    attend_page pg;
+    pg.x = c.x;
+    pg.p = c.p;
     for (int i = 0; i < c.n_blocks; i++) block_start(&c.block[i], &c);
     for (int page = 0; page < a->n_pages; page++) {
-        const cpu_window w = cpu_window_of_tokens(a, page, 0, a->n_tokens);
-        if (w.lo >= w.hi) continue;
-        attend_page pg = {.k = a->tiles[page], .v = a->tiles[page] + a->v_offset, .x = c.x, .p = c.p};
-        if (page + 1 < a->n_pages) {
-            pg.ahead = (const char *)a->tiles[page + 1];
-            pg.ahead_end = pg.ahead + bytes;
+        const bool is_whole = page >= whole.from && page < whole.to;
+        if (!is_whole) {
+            const cpu_window w = cpu_window_of_tokens(a, page, 0, a->n_tokens);
+            if (w.lo >= w.hi) continue;
         }
-        for (int i = 0; i < c.n_blocks; i++) attend_block_on_page(&c.block[i], &c, phases, &pg, page);
+        pg.k = a->tiles[page];
+        pg.v = pg.k + a->v_offset;
+        pg.ahead = page + 1 < a->n_pages ? (const char *)a->tiles[page + 1] : NULL;
+        pg.ahead_end = pg.ahead ? pg.ahead + bytes : NULL;
+        if (is_whole) {
+            pg.full = true;
+            pg.window = (cpu_window){0, TILE_TOKENS};
+            for (int i = 0; i < c.n_blocks; i++) attend_block_on_page(&c.block[i], &c, phases, &pg);
+        } else {
+            attend_page_in_part(&c, phases, &pg, page);
+        }
         while (pg.ahead < pg.ahead_end) pg.ahead = ask_ahead(pg.ahead, pg.ahead_end, 1);
     }
     for (int i = 0; i < c.n_blocks; i++) block_end(&c.block[i], &c);
+    return true;
 }
 #endif

@@ -1,20 +1,18 @@
 #include "tile16.h"
 #include "../../codec/shape.h"
-#include <math.h>
 
 /* Numbers of the codes of at most 4 bits. A book that goes from 0 up is centred, so that rounding errors of the other factor meet small numbers. */
-static bool find_levels(tile16 *t, const ingot_code_shape *s) {
+static void find_levels(tile16 *t, const ingot_code_shape *s) {
     const int n = 1 << s->bits;
     const bool plain = s->level[0] == 0;
     const float from = plain ? 0.5f * (float)(n - 1) : 0;
     t->unit = plain ? 0.5f * s->unit : s->unit;
     t->shift = plain ? from * s->unit : 0;
-    for (int i = 0; i < n; i++) {
-        const float x = rintf((s->level[i] / s->unit - from) * (plain ? 2 : 1));
-        if (fabsf(x) > 127) return false;
-        t->level[i] = (int8_t)x;
+    const float inverse = (plain ? 2 : 1) / s->unit;
+    for (int i = 0; i < TILE_LEVELS; i++) { /* repeated: some lookups always take four bits */
+        const float x = s->level[i & (n - 1)] * inverse - 2 * from;
+        t->level[i] = (int8_t)(x < 0 ? x - 0.5f : x + 0.5f);
     }
-    return true;
 }
 
 static bool find_kind(tile16 *t, const ingot_code_shape *s) {
@@ -30,7 +28,8 @@ static bool find_kind(tile16 *t, const ingot_code_shape *s) {
     }
     if (s->bits < 2 || s->bits > 4) return false;
     t->kind = s->bits == 4 ? TILE_BOOK4 : s->bits == 3 ? TILE_BOOK3 : TILE_BOOK2;
-    return find_levels(t, s);
+    find_levels(t, s);
+    return true;
 }
 
 bool tile16_make(tile16 *t, const ingot_kv_fmt *f) {
