@@ -76,6 +76,30 @@ typedef struct ingot_bench_attn_row {
 ingot_status ingot_bench_attn(ingot_bench_attn_row *out, ingot_device *device, const ingot_bench_attn_config *config, const ingot_plan *plans, int n_plans);
 void ingot_bench_attn_rows_free(ingot_bench_attn_row *rows, int n);
 
+/* --- storing --- */
+typedef struct ingot_bench_append_config {
+    ingot_bench_protocol protocol;
+    int n_tokens; /* tokens of one step */
+    int n_kv_heads, head_dim;
+} ingot_bench_append_config;
+
+/* One plan. An operation is what the cache does with a step's new keys and values in one layer, attention left out: check, transform, encode what is due to be packed, keep the
+ * rest exact. Sequences grow from step to step, so that formats of blocks store a block whenever one is full. */
+typedef struct ingot_bench_append_row {
+    ingot_status status;
+    char message[INGOT_BENCH_MESSAGE_BYTES];
+    ingot_bench_times op;
+    double mean_us;                    /* differs from the median where only some steps pack */
+    double bytes_in, bytes_out;        /* of one operation, mean over the rounds: vectors as floats; packed, and exact where there is such a store */
+    ingot_bench_summary copy_gb_s;     /* a copy of 64 MiB in the same rounds, by the same threads, read and written bytes together */
+    int n_copies;
+    uint64_t checksum;                 /* of the canonical bytes of some stored tokens: the same on every machine */
+} ingot_bench_append_row;
+
+/* Measures plans[n_plans] by turns; out[n_plans]. Vectors come from, and go to, memory that no cache of the processor holds. Errors as above. */
+ingot_status ingot_bench_append(ingot_bench_append_row *out, ingot_device *device, const ingot_bench_append_config *config, const ingot_plan *plans, int n_plans);
+void ingot_bench_append_rows_free(ingot_bench_append_row *rows, int n);
+
 /* --- the memory --- */
 /* Bandwidth of a device's threads on memory that no cache holds. */
 typedef struct ingot_bench_copy_result {

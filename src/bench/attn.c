@@ -3,10 +3,7 @@
 #include "attn.h"
 #include "../base/alloc.h"
 #include "../base/error.h"
-#include "../base/rng.h"
 #include "../cache/cache_team.h"
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { POOL_ROWS = 4096, MOST_LAYERS = 512, MOST_COPIES = 8192, FILL_BATCH = 512 };
@@ -29,21 +26,13 @@ static int held(const attn_job *j) { return j->c->n_tokens + INGOT_BENCH_RAGGED 
 static size_t op_bytes(const attn_case *a) { return a->row->packed_bytes + a->row->exact_bytes; }
 
 /* --- inputs --- */
-static bool random_rows(float **out, size_t rows, size_t width, uint64_t seed) {
-    *out = ingot_alloc_array(rows, width * sizeof(float), INGOT_MEM_SCRATCH);
-    ingot_rng rng = {seed};
-    for (size_t i = 0; *out && i < rows * width; i++) (*out)[i] = (float)ingot_rng_normal(&rng);
-    return *out != NULL;
-}
-
 static ingot_status make_inputs(attn_job *j) {
     const size_t dim = (size_t)j->c->head_dim, kv = (size_t)j->c->n_kv_heads * dim, rows = (size_t)j->n_rows;
-    /* A step's new tokens may begin anywhere in the pool: its rows go on behind the end. */
-    if (!random_rows(&j->k, rows, kv, 1) || !random_rows(&j->v, rows, kv, 2) || !random_rows(&j->q, (size_t)j->c->n_queries, (size_t)j->c->n_heads * dim, 3))
-        return ingot_fail(INGOT_E_NOMEM, "no memory for %d random tokens", j->n_rows);
+    j->k = ingot_bench_random(rows, kv, 1), j->v = ingot_bench_random(rows, kv, 2);
+    j->q = ingot_bench_random((size_t)j->c->n_queries, (size_t)j->c->n_heads * dim, 3);
     j->new_k = ingot_alloc_array((size_t)j->c->n_queries, kv * sizeof(float), INGOT_MEM_SCRATCH);
     j->new_v = ingot_alloc_array((size_t)j->c->n_queries, kv * sizeof(float), INGOT_MEM_SCRATCH);
-    if (!j->new_k || !j->new_v) return ingot_fail(INGOT_E_NOMEM, "no memory for %d query tokens", j->c->n_queries);
+    if (!j->k || !j->v || !j->q || !j->new_k || !j->new_v) return ingot_fail(INGOT_E_NOMEM, "no memory for %d random tokens and %d query tokens", j->n_rows, j->c->n_queries);
     for (int i = 0; i < j->c->n_queries; i++) {
         const size_t row = (size_t)((held(j) + i) % j->n_rows);
         memcpy(j->new_k + (size_t)i * kv, j->k + row * kv, kv * sizeof(float));
@@ -55,23 +44,15 @@ static ingot_status make_inputs(attn_job *j) {
 /* --- caches --- */
 static ingot_status open_cache(const attn_case *a, int n_layers, ingot_cache **out) {
     const ingot_bench_attn_config *c = a->job->c;
-    ingot_layer_shape *shapes = ingot_alloc_array((size_t)n_layers, sizeof *shapes, INGOT_MEM_SCRATCH);
-    if (!shapes) return ingot_fail(INGOT_E_NOMEM, "no memory for %d layers", n_layers);
-    for (int i = 0; i < n_layers; i++)
-        shapes[i] = (ingot_layer_shape){.n_heads = c->n_heads, .n_kv_heads = c->n_kv_heads, .k_dim = c->head_dim, .v_dim = c->head_dim, .scale = 1.0f / sqrtf((float)c->head_dim)};
-    const ingot_cache_config config = {.layers = shapes, .n_layers = n_layers, .plan = *a->plan, .max_tokens = held(a->job) + c->n_queries, .max_seqs = 1,
-                                       .max_batch = c->n_queries > FILL_BATCH ? c->n_queries : FILL_BATCH};
-    const ingot_status s = ingot_cache_create(out, a->job->device, &config);
-    ingot_dealloc(shapes);
-    return s;
+    const bench_shape shape = {n_layers, c->n_heads, c->n_kv_heads, c->head_dim, held(a->job) + c->n_queries, c->n_queries > FILL_BATCH ? c->n_queries : FILL_BATCH};
+    return ingot_bench_cache_open(out, a->job->device, a->plan, &shape);
 }
 
 /* How many bytes an operation reads and one copy takes. */
 static ingot_status weigh(attn_case *a) {
-    const char *part;
-    if (ingot_plan_needs_calibration(a->plan, &part)) return ingot_fail(INGOT_E_UNSUPPORTED, "%s needs a calibration, which belongs to a model: measure it with bench model", part);
     ingot_cache *cache;
     ingot_cache_memory memory;
+    INGOT_TRY(ingot_bench_check_plan(a->plan));
     INGOT_TRY(open_cache(a, 1, &cache));
     ingot_cache_memory_get(cache, &memory);
     ingot_cache_attended_bytes(cache, 0, held(a->job) + a->job->c->n_queries, &a->row->packed_bytes, &a->row->exact_bytes);
@@ -141,11 +122,7 @@ static ingot_status run_read(void *self, int round, uint64_t *ns) {
 }
 
 /* --- the whole --- */
-static ingot_status settle(ingot_bench_attn_row *row, ingot_status s) {
-    row->status = s;
-    if (s != INGOT_OK) snprintf(row->message, sizeof row->message, "%s", *ingot_last_error() ? ingot_last_error() : ingot_status_string(s));
-    return s;
-}
+static ingot_status settle(ingot_bench_attn_row *row, ingot_status s) { return ingot_bench_settle(&row->status, row->message, s); }
 
 static ingot_status measure(attn_job *j, attn_case *cases, int n) {
     bench_item *items = ingot_alloc_array((size_t)n, 2 * sizeof *items, INGOT_MEM_OTHER);

@@ -29,6 +29,8 @@ typedef struct bench_stream {
 ingot_status ingot_bench_stream_open(bench_stream *s, ingot_pool *pool, size_t bytes, size_t piece);
 void ingot_bench_stream_close(bench_stream *s);
 size_t ingot_bench_stream_bytes(size_t bytes, size_t piece);
+/* The next n bytes. */
+uint8_t *ingot_bench_stream_next(bench_stream *s, size_t n);
 /* Time of a plain read of the next n bytes by all threads of the pool. */
 uint64_t ingot_bench_stream_read(bench_stream *s, ingot_pool *pool, bool cpu_time, size_t n);
 /* Of a copy of the next n bytes to `to`'s next n. */
@@ -40,6 +42,19 @@ size_t ingot_bench_cold_bytes(const ingot_bench_protocol *p);
 /* INGOT_E_NOMEM, naming `what`, when more is wanted than is available. */
 ingot_status ingot_bench_check_memory(double wanted, const char *what);
 ingot_status ingot_bench_check_protocol(const ingot_bench_protocol *p);
+
+/* --- inputs.c --- */
+/* Random normal numbers [rows][width], to be freed with ingot_dealloc; NULL when there is no memory. */
+float *ingot_bench_random(size_t rows, size_t width, uint64_t seed);
+/* Marks a row with this thread's last error unless s is INGOT_OK. Returns s. */
+ingot_status ingot_bench_settle(ingot_status *status, char message[INGOT_BENCH_MESSAGE_BYTES], ingot_status s);
+/* INGOT_E_UNSUPPORTED when the plan needs a calibration or evicts: without a model there is nothing to calibrate for, nor attention to decide by. */
+ingot_status ingot_bench_check_plan(const ingot_plan *plan);
+/* A cache of layers that are alike, scaled as usual. */
+typedef struct bench_shape {
+    int n_layers, n_heads, n_kv_heads, head_dim, max_tokens, max_batch;
+} bench_shape;
+ingot_status ingot_bench_cache_open(ingot_cache **out, ingot_device *device, const ingot_plan *plan, const bench_shape *shape);
 
 /* --- stats.c --- */
 /* Allocates scratch and summarises us[n]. */

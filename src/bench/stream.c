@@ -47,7 +47,7 @@ void ingot_bench_stream_close(bench_stream *s) {
     *s = (bench_stream){0};
 }
 
-static uint8_t *next(bench_stream *s, size_t n) {
+uint8_t *ingot_bench_stream_next(bench_stream *s, size_t n) {
     if (s->at + n > s->bytes) s->at = 0;
     uint8_t *p = s->base + s->at;
     s->at += (n + GRAIN - 1) / GRAIN * GRAIN;
@@ -76,11 +76,11 @@ static void copy_part(const ingot_team *team, void *arg) {
 }
 
 uint64_t ingot_bench_stream_read(bench_stream *s, ingot_pool *pool, bool cpu_time, size_t n) {
-    part p = {.from = next(s, n), .n = n};
+    part p = {.from = ingot_bench_stream_next(s, n), .n = n};
     return ingot_bench_time_team(pool, cpu_time, read_part, &p);
 }
 
 uint64_t ingot_bench_stream_copy(bench_stream *s, bench_stream *to, ingot_pool *pool, bool cpu_time, size_t n) {
-    part p = {.from = next(s, n), .to = next(to, n), .n = n};
+    part p = {.from = ingot_bench_stream_next(s, n), .to = ingot_bench_stream_next(to, n), .n = n};
     return ingot_bench_time_team(pool, cpu_time, copy_part, &p);
 }

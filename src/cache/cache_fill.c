@@ -46,7 +46,7 @@ static ingot_status append(batch *b, int seq, int n) {
 
 /* The first layer's share of the cache. */
 static void copy_layer(const ingot_cache *c, const cache_layer *to, const cache_layer *from) {
-    memcpy(to->pages, from->pages, (size_t)c->groups[from->group].n_pages * from->page_bytes);
+    memcpy(to->pages, from->pages, (size_t)ingot_cache_pages_bytes(&c->groups[from->group], from));
     memcpy(to->exact, from->exact, (size_t)c->max_seqs * (size_t)(c->ring_pages + c->sink_pages) * from->exact_page_bytes);
     if (from->centred) memcpy(to->means, from->means, sizeof(float) * (size_t)c->max_seqs * (size_t)from->shape.n_kv_heads * (size_t)from->shape.k_dim);
 }
@@ -65,6 +65,8 @@ ingot_status ingot_cache_fill(ingot_cache *c, int seq, int n_tokens, const float
     for (int i = 1; i < c->n_layers; i++) copy_layer(c, &c->layers[i], &c->layers[0]);
     return INGOT_OK;
 }
+
+void ingot_cache_touch(ingot_cache *c) { memset(c->kv_block, 0, c->kv_bytes); }
 
 void ingot_cache_attended_bytes(const ingot_cache *c, int layer, int n, size_t *packed, size_t *exact) {
     const cache_layer *l = &c->layers[layer];

@@ -25,6 +25,8 @@ bool ingot_cache_restore_row(const ingot_cache *cache, int layer, int seq, bool 
 /* Appends n_tokens to a sequence without attention: token i has row i % n_rows of k [n_rows][n_kv_heads][k_dim] and v. All layers must be alike: the first one
  * stores the tokens, the others get copies of its bytes. INGOT_E_INVALID when they are not, or when the plan evicts; those of a step. */
 ingot_status ingot_cache_fill(ingot_cache *cache, int seq, int n_tokens, const float *k, const float *v, int n_rows);
+/* Writes all memory of a cache that nothing was stored in yet: the system gives memory at its first touch only, which takes longer than storing. */
+void ingot_cache_touch(ingot_cache *cache);
 /* Bytes of keys and values that token n of a sequence (itself included) attends on in one layer, as they lie in tiles: the packed ones, and the exact ones. */
 void ingot_cache_attended_bytes(const ingot_cache *cache, int layer, int n, size_t *packed, size_t *exact);
 #endif

@@ -102,6 +102,11 @@ GROUP(settings_bench_attn, "Attention",
       TEXT(0, "head-dim", head_dims, "LIST", "elements of a head"),
       INT(0, "prefill", n_prefill, 1, 65536, "query tokens at once, the last ones of the context; 1: decoding"));
 
+GROUP(settings_bench_append, "Storing",
+      TEXT(0, "tokens", contexts, "LIST", "tokens of one step"),
+      TEXT(0, "kv-heads", kv_heads, "LIST", "KV heads"),
+      TEXT(0, "head-dim", head_dims, "LIST", "elements of a head"));
+
 GROUP(settings_bench_cache, "Cache",
       TEXTS(0, "kv", plans, "LIST", "plans to measure by turns: SPEC[,SPEC]..., such as f16,int4,int4,group=64; see below for all methods (may be given several times)"),
       TEXT(0, "kv-k", kv_k, "SPEC", "how all of them store keys"),
