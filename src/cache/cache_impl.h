@@ -18,7 +18,9 @@
 #include <ingot/cache.h>
 #include <stdatomic.h>
 
-enum { PAGE = INGOT_PAGE_TOKENS, N_SIDES = 2 };
+/* Pages lie in runs of so many (or as there are, if fewer), and in a run the tiles of a head one after the other: a head is then read as one stream, which processors fetch ahead of
+ * better than pieces of a page (7 to 15 % of decode attention over int4), while little is touched before it is needed. */
+enum { PAGE = INGOT_PAGE_TOKENS, N_SIDES = 2, PAGE_RUN = 16 };
 
 /* Layers that forget alike. Pages are numbered alike in all of them. */
 typedef struct page_group {
@@ -56,13 +58,24 @@ typedef struct cache_layer {
     bool evicts;   /* under an evicting policy */
     float *ring_scores; /* evicts: [max_seqs][ring_pages * PAGE][n_kv_heads] */
     float *means;  /* centred: [max_seqs][n_kv_heads][k_dim], in the stored frame */
-    /* Tiles of one head: K at 0, V at v_offset. A page: heads one after the other. */
+    /* Tiles of one head: K at 0, V at v_offset. Exact pages: heads one after the other. */
     size_t v_offset, meta_offset, head_bytes, page_bytes;
     size_t exact_v_offset, exact_head_bytes, exact_page_bytes;
-    uint8_t *pages; /* [group's n_pages][page_bytes] */
+    uint8_t *pages; /* [runs][head][run][head_bytes]: ingot_cache_page_head */
+    int run;        /* pages of a run */
     uint8_t *exact; /* [max_seqs][ring_pages + sink_pages][exact_page_bytes] */
     bool done;      /* ran in this step */
 } cache_layer;
+
+/* The tiles of a head in a page. */
+static inline uint8_t *ingot_cache_page_head(const cache_layer *l, int32_t id, int head) {
+    return l->pages + (size_t)(id / l->run * l->run) * l->page_bytes + (size_t)(head * l->run + id % l->run) * l->head_bytes;
+}
+
+/* Bytes of all pages of a layer. */
+static inline uint64_t ingot_cache_pages_bytes(const page_group *g, const cache_layer *l) {
+    return (uint64_t)((g->n_pages + l->run - 1) / l->run * l->run) * (uint64_t)l->page_bytes;
+}
 
 typedef struct cache_seq {
     bool open, in_step;

@@ -38,13 +38,14 @@ void ingot_cache_layout_layers(ingot_cache *c) {
         }
         tile_sizes(c->backend, &l->exact_fmt[0], &l->exact_fmt[1], l->shape.n_kv_heads, &l->exact_v_offset, &l->exact_head_bytes, &l->exact_page_bytes);
         c->groups[l->group].page_bytes += l->page_bytes;
+        l->run = min_int(c->groups[l->group].n_pages, PAGE_RUN);
     }
 }
 
 static void place_kv(ingot_cache *c, cutter *k) {
     for (int i = 0; i < c->n_layers; i++) {
         cache_layer *l = &c->layers[i];
-        l->pages = cut(k, (uint64_t)c->groups[l->group].n_pages, l->page_bytes);
+        l->pages = cut(k, ingot_cache_pages_bytes(&c->groups[l->group], l), 1);
         l->means = l->centred ? cut(k, (uint64_t)c->max_seqs * (uint64_t)l->shape.n_kv_heads * (uint64_t)l->shape.k_dim, sizeof(float)) : NULL;
         l->ring_scores = l->evicts && c->ring_pages ? cut(k, (uint64_t)c->max_seqs * (uint64_t)(c->ring_pages * PAGE), sizeof(float) * (size_t)l->shape.n_kv_heads) : NULL;
         l->exact = cut(k, (uint64_t)c->max_seqs * (uint64_t)(c->ring_pages + c->sink_pages), l->exact_page_bytes);

@@ -45,6 +45,6 @@ void ingot_cache_page_unshare(ingot_cache *c, int g, int seq, int page) {
     for (int i = 0; i < c->n_layers; i++) {
         const cache_layer *l = &c->layers[i];
         if (l->group != g) continue;
-        memcpy(l->pages + (size_t)own * l->page_bytes, l->pages + (size_t)old * l->page_bytes, l->page_bytes);
+        for (int h = 0; h < l->shape.n_kv_heads; h++) memcpy(ingot_cache_page_head(l, own, h), ingot_cache_page_head(l, old, h), l->head_bytes);
     }
 }

@@ -4,7 +4,7 @@
 
 uint8_t *ingot_cache_packed_tile(const ingot_cache *c, const cache_layer *l, int seq, int head, int page) {
     const int32_t id = *ingot_cache_page_entry(c, l->group, seq, page);
-    return l->pages + (size_t)id * l->page_bytes + (size_t)head * l->head_bytes;
+    return ingot_cache_page_head(l, id, head);
 }
 
 static uint8_t *exact_tile(const ingot_cache *c, const cache_layer *l, int seq, int head, int page) {
