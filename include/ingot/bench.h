@@ -55,6 +55,7 @@ typedef struct ingot_bench_attn_config {
     int n_tokens;  /* context, query tokens included; INGOT_BENCH_RAGGED more are really there, so that it ends inside a page */
     int n_queries; /* query tokens at once; 1: decoding */
     int n_heads, n_kv_heads, head_dim;
+    bool kernel;   /* measure the back end's attention alone as well; one query token and one thread only */
 } ingot_bench_attn_config;
 #define INGOT_BENCH_RAGGED 27
 
@@ -64,6 +65,8 @@ typedef struct ingot_bench_attn_row {
     char message[INGOT_BENCH_MESSAGE_BYTES];
     ingot_bench_times op, read; /* read: a plain read of as many bytes in the same rounds, by the same threads */
     ingot_bench_summary vs_read; /* op / read of the same round */
+    ingot_bench_times kernel;    /* where asked for */
+    ingot_bench_summary vs_kernel; /* op / kernel of the same round: what the cache adds */
     size_t packed_bytes, exact_bytes; /* keys and values that one operation reads: packed; exact window, sinks, new tokens */
     int n_copies;     /* of the data, used by turns */
     double checksum;  /* sum of the outputs of the last query token */

@@ -60,6 +60,7 @@ static ingot_status weigh(attn_case *a) {
     a->layer_bytes = memory.capacity_bytes;
     const size_t copies = (a->job->cold + op_bytes(a) - 1) / op_bytes(a);
     a->row->n_copies = copies < 2 ? 2 : copies > MOST_COPIES ? MOST_COPIES : (int)copies;
+    if (a->job->c->kernel) a->row->n_copies *= 2; /* two go round, half a round apart */
     return INGOT_OK;
 }
 
@@ -114,6 +115,15 @@ static ingot_status run_op(void *self, int round, uint64_t *ns) {
     return ingot_cache_step_status(a->now);
 }
 
+/* On the copy that the operation will have at last: it is as cold. */
+static ingot_status run_kernel(void *self, int round, uint64_t *ns) {
+    const attn_case *a = self;
+    const int copy = (round + a->row->n_copies / 2) % a->row->n_copies;
+    attn_kernel k = {a->job, a->caches[copy / MOST_LAYERS], copy % MOST_LAYERS};
+    *ns = ingot_bench_time_team(a->job->device->pool, a->job->c->protocol.cpu_time, ingot_bench_attn_kernel, &k);
+    return INGOT_OK;
+}
+
 static ingot_status run_read(void *self, int round, uint64_t *ns) {
     attn_case *a = self;
     (void)round;
@@ -125,17 +135,21 @@ static ingot_status run_read(void *self, int round, uint64_t *ns) {
 static ingot_status settle(ingot_bench_attn_row *row, ingot_status s) { return ingot_bench_settle(&row->status, row->message, s); }
 
 static ingot_status measure(attn_job *j, attn_case *cases, int n) {
-    bench_item *items = ingot_alloc_array((size_t)n, 2 * sizeof *items, INGOT_MEM_OTHER);
+    bench_item *items = ingot_alloc_array((size_t)n, 3 * sizeof *items, INGOT_MEM_OTHER);
     if (!items) return ingot_fail(INGOT_E_NOMEM, "no memory for %d plans", n);
     int n_items = 0;
     for (int i = 0; i < n; i++) {
         if (cases[i].row->status != INGOT_OK) continue;
         items[n_items++] = (bench_item){run_op, &cases[i], &cases[i].row->op};
         items[n_items++] = (bench_item){run_read, &cases[i], &cases[i].row->read};
+        if (j->c->kernel) items[n_items++] = (bench_item){run_kernel, &cases[i], &cases[i].row->kernel};
     }
-    ingot_status s = n_items ? ingot_bench_rounds(&j->c->protocol, items, n_items, n_items / 2, "measuring") : INGOT_OK;
-    for (int i = 0; i < n; i++)
-        if (cases[i].row->op.n && ingot_bench_ratio(&cases[i].row->vs_read, &cases[i].row->op, &cases[i].row->read) != INGOT_OK) s = INGOT_E_NOMEM;
+    ingot_status s = n_items ? ingot_bench_rounds(&j->c->protocol, items, n_items, n, "measuring") : INGOT_OK;
+    for (int i = 0; i < n; i++) {
+        ingot_bench_attn_row *r = cases[i].row;
+        if (r->op.n && ingot_bench_ratio(&r->vs_read, &r->op, &r->read) != INGOT_OK) s = INGOT_E_NOMEM;
+        if (r->kernel.n && ingot_bench_ratio(&r->vs_kernel, &r->op, &r->kernel) != INGOT_OK) s = INGOT_E_NOMEM;
+    }
     ingot_dealloc(items);
     return s;
 }
@@ -163,7 +177,9 @@ static ingot_status prepare(attn_job *j, attn_case *cases, int n) {
     return INGOT_OK;
 }
 
-static ingot_status check(const ingot_bench_attn_config *c) {
+static ingot_status check(const ingot_bench_attn_config *c, const ingot_device *device) {
+    if (c->kernel && (c->n_queries != 1 || ingot_device_threads(device) != 1))
+        return ingot_fail(INGOT_E_INVALID, "the back end's attention alone is measured with one query token and one thread, not with %d and %d", c->n_queries, ingot_device_threads(device));
     INGOT_TRY(ingot_bench_check_protocol(&c->protocol));
     if (c->n_queries < 1 || c->n_queries > 65536) return ingot_fail(INGOT_E_INVALID, "%d query tokens; 1 to 65536 are possible", c->n_queries);
     if (c->n_tokens < c->n_queries || c->n_tokens > 1 << 27) return ingot_fail(INGOT_E_INVALID, "a context of %d tokens with %d query tokens; %d to %d are possible", c->n_tokens, c->n_queries, c->n_queries, 1 << 27);
@@ -182,7 +198,7 @@ static void close_job(attn_job *j) {
 ingot_status ingot_bench_attn(ingot_bench_attn_row *out, ingot_device *device, const ingot_bench_attn_config *c, const ingot_plan *plans, int n) {
     if (!out || !device || !c || !plans || n < 1) return ingot_fail(INGOT_E_INVALID, "%d plans, or no place for their results", n);
     for (int i = 0; i < n; i++) out[i] = (ingot_bench_attn_row){0};
-    INGOT_TRY(check(c));
+    INGOT_TRY(check(c, device));
     attn_job j = {.c = c, .device = device, .n_rows = POOL_ROWS, .cold = ingot_bench_cold_bytes(&c->protocol)};
     attn_case *cases = ingot_alloc_array((size_t)n, sizeof *cases, INGOT_MEM_OTHER);
     j.seqs = ingot_alloc_array((size_t)c->n_queries, sizeof *j.seqs, INGOT_MEM_SCRATCH); /* zeros: the only sequence of every cache */
@@ -200,6 +216,7 @@ void ingot_bench_attn_rows_free(ingot_bench_attn_row *rows, int n) {
     for (int i = 0; i < n; i++) {
         ingot_dealloc(rows[i].op.us);
         ingot_dealloc(rows[i].read.us);
-        rows[i].op.us = rows[i].read.us = NULL;
+        ingot_dealloc(rows[i].kernel.us);
+        rows[i].op.us = rows[i].read.us = rows[i].kernel.us = NULL;
     }
 }

@@ -20,4 +20,12 @@ typedef struct attn_job {
 ingot_status ingot_bench_attn_exact(attn_job *j);
 /* Compares outputs [n_queries][n_heads][head_dim] with it. */
 void ingot_bench_attn_judge(const attn_job *j, const float *out, double *checksum, double *error);
+
+/* attn_kernel.c: the back end's attention alone, on one copy of the data in a running step. One query token, one thread. */
+typedef struct attn_kernel {
+    const attn_job *job;
+    ingot_cache *cache;
+    int layer;
+} attn_kernel;
+void ingot_bench_attn_kernel(const ingot_team *team, void *kernel);
 #endif

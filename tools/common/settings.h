@@ -37,7 +37,7 @@ typedef struct settings {
     const char *heads, *kv_heads, *head_dims, *thread_counts; /* lists */
     int n_prefill, n_reps, clock;
     float min_time, cold;
-    bool csv;
+    bool csv, kernel;
 } settings;
 
 /* The defaults of all commands; a command may then set its own. */

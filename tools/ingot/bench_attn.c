@@ -2,6 +2,7 @@
 #include "bench_plans.h"
 #include "bench_sheet.h"
 #include "common/lists.h"
+#include <math.h>
 #include <stdlib.h>
 
 enum { MOST = 64 };
@@ -10,7 +11,7 @@ static const bench_column columns[] = {
     {"method", "method", -20, 0, 0}, {"n_tokens", "tokens", 7, 0, 0}, {"n_queries", "query", 5, 0, 0}, {"n_heads", "heads", 5, 0, 0}, {"n_kv_heads", "kv", 3, 0, 0},
     {"head_dim", "dim", 3, 0, 0}, {"threads", "thr", 3, 0, 0}, {"median_us", "median us", 10, 1, 0}, {"noise_pct", "noise %", 7, 1, 0}, {"best_us", "best us", 10, 1, 0},
     {"bytes", "MiB", 8, 2, 1.0 / 1048576}, {"gb_s", "GB/s", 6, 2, 0}, {"copy_gb_s", "read", 6, 2, 0}, {"share", "share", 5, 2, 0}, {"vs_read", "vs read", 7, 2, 0},
-    {"error", "error", 8, -1, 0}, {"checksum", "checksum", 10, 4, 0},
+    {"vs_kernel", "vs kern", 7, 3, 0}, {"error", "error", 8, -1, 0}, {"checksum", "checksum", 10, 4, 0},
 };
 
 /* Lists of the options; every combination is one group of rows. */
@@ -46,6 +47,8 @@ static json_t *row_json(const ingot_bench_attn_config *c, const char *name, cons
     json_put(o, "vs_read", json_number(r->vs_read.median));
     json_put(o, "vs_read_noise_pct", json_number(r->vs_read.noise_pct));
     bench_put_times(o, "read", &r->read);
+    bench_put_times(o, "kernel", &r->kernel);
+    json_put(o, "vs_kernel", json_number(r->kernel.n ? r->vs_kernel.median : NAN));
     json_put(o, "n_queries", json_integer(c->n_queries));
     json_put(o, "attended", json_integer(c->n_tokens + INGOT_BENCH_RAGGED));
     json_put(o, "packed_bytes", json_integer((json_int_t)r->packed_bytes));
@@ -77,7 +80,7 @@ static int run_shapes(bench_sheet *b, const ranges *r, ingot_device *device, con
     for (int i = 0; !code && !b->interrupted && i < r->n_heads * r->n_kv_heads * r->n_dims * r->n_ctx; i++) {
         const int ctx = i % r->n_ctx, dim = i / r->n_ctx % r->n_dims, kv = i / r->n_ctx / r->n_dims % r->n_kv_heads, heads = i / r->n_ctx / r->n_dims / r->n_kv_heads;
         const ingot_bench_attn_config c = {.protocol = bench_protocol(b), .n_tokens = r->ctx[ctx], .n_queries = b->s->n_prefill, .n_heads = r->heads[heads],
-                                           .n_kv_heads = r->kv_heads[kv], .head_dim = r->dims[dim]};
+                                           .n_kv_heads = r->kv_heads[kv], .head_dim = r->dims[dim], .kernel = b->s->kernel};
         code = run_group(b, device, plans, &c);
     }
     return code;
