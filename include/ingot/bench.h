@@ -103,6 +103,35 @@ typedef struct ingot_bench_append_row {
 ingot_status ingot_bench_append(ingot_bench_append_row *out, ingot_device *device, const ingot_bench_append_config *config, const ingot_plan *plans, int n_plans);
 void ingot_bench_append_rows_free(ingot_bench_append_row *rows, int n);
 
+/* --- whole models --- */
+/* Engines of several plans on one model, side by side. */
+typedef struct ingot_bench_model ingot_bench_model;
+typedef struct ingot_bench_model_config {
+    ingot_bench_protocol protocol; /* nothing is rotated: weights and cache are what they are; cpu_time: of all threads together, over their number */
+    int n_ctx;                     /* tokens that every cache holds; 64 more than are read and generated leave room for a page that two sequences share */
+    int n_threads;                 /* of the model's device */
+    int n_batch;                   /* tokens of one forward pass; 0: the engine's default */
+    ingot_activations activations;
+    const ingot_calibration *calibration; /* borrowed; NULL: plans that need one cannot be measured */
+} ingot_bench_model_config;
+
+typedef struct ingot_bench_model_row {
+    ingot_status status; /* of the plan: else it could not be measured, and the message says why */
+    char message[INGOT_BENCH_MESSAGE_BYTES];
+    ingot_bench_times token; /* time of a token: of all over their number (prefill), of one (decode) */
+    ingot_cache_memory memory; /* decode: of a cache filled to the depth */
+} ingot_bench_model_row;
+
+/* Plans that cannot be measured are left out of every measurement. Errors: INGOT_E_INVALID, INGOT_E_NOMEM saying how much memory the caches want and how much there is. */
+ingot_status ingot_bench_model_open(ingot_bench_model **out, ingot_model *model, const ingot_bench_model_config *config, const ingot_plan *plans, int n_plans);
+void ingot_bench_model_close(ingot_bench_model *b);
+/* Reading a prompt of n_tokens, logits of the last one included; out[n_plans], plans by turns, n_tokens at most n_ctx. Tokens are random. */
+ingot_status ingot_bench_model_prefill(ingot_bench_model_row *out, ingot_bench_model *b, int n_tokens);
+/* Decoding n_gen tokens (at least 2; the first one is not counted) behind `depth` tokens that were really read, again and again from there; depths must not fall from call to
+ * call. depth + n_gen at most n_ctx. */
+ingot_status ingot_bench_model_decode(ingot_bench_model_row *out, ingot_bench_model *b, int depth, int n_gen);
+void ingot_bench_model_rows_free(ingot_bench_model_row *rows, int n);
+
 /* --- the memory --- */
 /* Bandwidth of a device's threads on memory that no cache holds. */
 typedef struct ingot_bench_copy_result {

@@ -9,6 +9,9 @@
 /* Nanoseconds that `fn` takes on all threads of the pool, from the moment when all are there: the longest of any thread. */
 uint64_t ingot_bench_time_team(ingot_pool *pool, bool cpu_time, ingot_team_fn fn, void *arg);
 
+/* Now, in nanoseconds: of the wall, or those that this process ran, over the number of threads. */
+uint64_t ingot_bench_process_ns(bool cpu_time, int n_threads);
+
 /* Something that is measured once a round. */
 typedef struct bench_item {
     /* Runs it once. `round` counts from 0; round 0 warms up. Nothing but the time to be counted goes into *ns. */

@@ -7,11 +7,13 @@
 
 enum { LEAST_ROUNDS = 7, MOST_ROUNDS = 10000 };
 
-static uint64_t now(bool cpu_time) {
+static uint64_t now(bool cpu_time, clockid_t clock) {
     struct timespec t;
-    if (!cpu_time || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) != 0) return ingot_clock_ns();
+    if (!cpu_time || clock_gettime(clock, &t) != 0) return ingot_clock_ns();
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
+
+uint64_t ingot_bench_process_ns(bool cpu_time, int n_threads) { return now(cpu_time, CLOCK_PROCESS_CPUTIME_ID) / (cpu_time ? (uint64_t)n_threads : 1); }
 
 typedef struct timed {
     ingot_team_fn fn;
@@ -23,9 +25,9 @@ typedef struct timed {
 static void run_timed(const ingot_team *team, void *arg) {
     timed *t = arg;
     ingot_team_barrier(team);
-    const uint64_t start = now(t->cpu_time);
+    const uint64_t start = now(t->cpu_time, CLOCK_THREAD_CPUTIME_ID);
     t->fn(team, t->arg);
-    const uint64_t ns = now(t->cpu_time) - start;
+    const uint64_t ns = now(t->cpu_time, CLOCK_THREAD_CPUTIME_ID) - start;
     uint64_t seen = atomic_load(&t->longest);
     while (ns > seen && !atomic_compare_exchange_weak(&t->longest, &seen, ns)) {}
 }

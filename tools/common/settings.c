@@ -108,6 +108,16 @@ GROUP(settings_bench_append, "Storing",
       TEXT(0, "kv-heads", kv_heads, "LIST", "KV heads"),
       TEXT(0, "head-dim", head_dims, "LIST", "elements of a head"));
 
+GROUP(settings_bench_model, "Runs",
+      TEXT(0, "prefill", prompts, "LIST", "tokens of prompts to read; none: do not measure it"),
+      TEXT(0, "depths", contexts, "LIST", "decoding behind so many tokens, which are really read; 16K is 16384; none: do not measure it"),
+      INT(0, "gen", n_gen, 2, 65536, "tokens to decode from each depth, again and again; the first one is not counted"));
+
+GROUP(settings_bench_plan, "More of the cache",
+      TEXT(0, "kv-policy", kv_policy, "POLICY", "which tokens stay in all of them: NAME[,budget=N|N%][,recent=N]"),
+      TEXT(0, "kv-layers", kv_layers, "LAYERS", "layers that all of them store otherwise"),
+      TEXT(0, "calibration", calibration, "FILE", "what 'ingot calibrate' wrote; else INGOT_CALIBRATION, else MODEL.ingotcal beside the model, where a method needs one"));
+
 GROUP(settings_bench_cache, "Cache",
       TEXTS(0, "kv", plans, "LIST", "plans to measure by turns: SPEC[,SPEC]..., such as f16,int4,int4,group=64; see below for all methods (may be given several times)"),
       TEXT(0, "kv-k", kv_k, "SPEC", "how all of them store keys"),

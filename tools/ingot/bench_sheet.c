@@ -229,10 +229,14 @@ ingot_bench_protocol bench_protocol(bench_sheet *b) {
                                   .progress = progress_callback, .progress_user = &b->progress};
 }
 
-int bench_device(ingot_device **out, const settings *s, int n_threads) {
+void bench_warn_threads(const settings *s, int n_threads) {
     ingot_bench_host h;
     ingot_bench_host_get(&h);
     if (n_threads > h.n_cores && !s->quiet) cli_warn("%d threads on %d core%s: they wait for each other", n_threads, h.n_cores, h.n_cores == 1 ? "" : "s");
+}
+
+int bench_device(ingot_device **out, const settings *s, int n_threads) {
+    bench_warn_threads(s, n_threads);
     const ingot_status status = ingot_device_open(out, s->device, n_threads);
     if (status == INGOT_OK) return CLI_DONE;
     cli_fail_status(status);

@@ -39,7 +39,9 @@ int bench_sheet_status(bench_sheet *b, ingot_status status);
 int bench_sheet_close(bench_sheet *b, int code);
 
 ingot_bench_protocol bench_protocol(bench_sheet *b);
-/* Opens a device with so many threads; a warning when there are fewer cores. */
+/* A warning when there are fewer cores. */
+void bench_warn_threads(const settings *s, int n_threads);
+/* Opens a device with so many threads, with that warning. */
 int bench_device(ingot_device **out, const settings *s, int n_threads);
 /* {name_us: median, name_best_us, name_noise_pct}; the first is "median_us" etc. when name is "". */
 void bench_put_times(json_t *row, const char *name, const ingot_bench_times *t);
