@@ -4,7 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { MIN_PAGES_PER_SPLIT = 4, MAX_SPLITS = 16, TOKENS_FULL_SPLITS = 4 };
+/* A call of the back end costs as much as some 100 tokens. So parts are long, unless there are too few KV heads to keep UNITS threads busy. Thread counts play
+ * no part: results are to be the same for all. */
+enum { MIN_PAGES_PER_SPLIT = 4, PAGES_PER_SPLIT = 64, UNITS = 8, MAX_SPLITS = 16, TOKENS_FULL_SPLITS = 4 };
 
 int ingot_cache_max_splits(int n_tokens) { return max_int(1, MAX_SPLITS / div_up(n_tokens, TOKENS_FULL_SPLITS)); }
 
@@ -45,7 +47,8 @@ static block block_at(const layer_job *j, const segment *s, int index) {
     const int t = s->first + b.i0, from = first_slot(j, t), to = end_slot(j, s, t + b.n - 1);
     if (from < to) b.page = from / PAGE, b.page_end = div_up(to, PAGE);
     const int pages = b.page_end - b.page;
-    b.n_splits = max_int(1, min_int(s->max_splits, pages / MIN_PAGES_PER_SPLIT));
+    const int wanted = max_int(pages / PAGES_PER_SPLIT, min_int(pages / MIN_PAGES_PER_SPLIT, div_up(UNITS, j->l->shape.n_kv_heads)));
+    b.n_splits = max_int(1, min_int(s->max_splits, wanted));
     b.per_split = max_int(1, div_up(pages, b.n_splits));
     b.n_splits = max_int(1, div_up(pages, b.per_split));
     return b;
@@ -142,8 +145,7 @@ static void attend_packed(const unit *u, int split) {
         u->w->lo[i] = first_slot(u->j, position(u, i));
         u->w->hi[i] = end_slot(u->j, u->s, position(u, i));
     }
-    for (int p = page; p < page_end; p++)
-        u->w->tiles[p - page] = ingot_cache_packed_tile(u->j->c, u->j->l, u->s->seq, u->head, p);
+    ingot_cache_packed_tiles(u->j->c, u->j->l, u->s->seq, u->head, page, page_end, u->w->tiles);
     attend_run(u, false, page, page_end);
 }
 

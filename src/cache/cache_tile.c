@@ -7,6 +7,15 @@ uint8_t *ingot_cache_packed_tile(const ingot_cache *c, const cache_layer *l, int
     return ingot_cache_page_head(l, id, head);
 }
 
+void ingot_cache_packed_tiles(const ingot_cache *c, const cache_layer *l, int seq, int head, int page, int page_end, const uint8_t **tiles) {
+    const int32_t *table = ingot_cache_page_entry(c, l->group, seq, 0);
+    const int n = c->groups[l->group].table_len;
+    for (int at = page % n; page < page_end; page++) {
+        *tiles++ = ingot_cache_page_head(l, table[at], head);
+        if (++at == n) at = 0;
+    }
+}
+
 static uint8_t *exact_tile(const ingot_cache *c, const cache_layer *l, int seq, int head, int page) {
     const size_t at = (size_t)seq * (size_t)(c->ring_pages + c->sink_pages) + (size_t)page;
     return l->exact + at * l->exact_page_bytes + (size_t)head * l->exact_head_bytes;
