@@ -47,6 +47,17 @@ typedef struct ingot_bench_times {
     ingot_bench_summary sum; /* of us */
 } ingot_bench_times;
 
+/* Two things, each measured twice in the same rounds. */
+typedef struct ingot_bench_verdict {
+    double floor_pct;  /* noise floor: the larger distance of A against A and of B against B from 1, their noise included, in percent */
+    double gain;       /* time of A over time of B, median over the rounds: above 1 B is faster */
+    double gain_noise_pct;
+    int effect;        /* 1: B is faster; -1: A is; 0: the gain is inside the noise, and nothing was shown */
+} ingot_bench_verdict;
+ingot_status ingot_bench_compare(ingot_bench_verdict *out, const ingot_bench_times a[2], const ingot_bench_times b[2]);
+/* What a gain of one part gives the whole at most, when the part takes this share (0 to 1) of its time (Amdahl). */
+double ingot_bench_at_most(double gain, double share);
+
 #define INGOT_BENCH_MESSAGE_BYTES 512
 
 /* --- attention --- */
@@ -119,6 +130,7 @@ typedef struct ingot_bench_model_row {
     ingot_status status; /* of the plan: else it could not be measured, and the message says why */
     char message[INGOT_BENCH_MESSAGE_BYTES];
     ingot_bench_times token; /* time of a token: of all over their number (prefill), of one (decode) */
+    ingot_bench_times shallow; /* decode: the same behind no tokens, in the same rounds; what is missing is what the context costs */
     ingot_cache_memory memory; /* decode: of a cache filled to the depth */
 } ingot_bench_model_row;
 

@@ -109,10 +109,10 @@ static ingot_status run_prefill(void *self, int round, uint64_t *ns) {
     return s;
 }
 
-static ingot_status decode(track *t, ingot_session *session, uint64_t *ns) {
+static ingot_status decode(track *t, ingot_session *session, int depth, uint64_t *ns) {
     uint64_t start = 0;
     for (int i = 0; i < t->b->n_gen; i++) {
-        const ingot_batch_token token = {session, t->b->tokens[t->b->depth + i], true};
+        const ingot_batch_token token = {session, t->b->tokens[depth + i], true};
         const float *logits;
         if (i == 1) start = now(t->b);
         INGOT_TRY(ingot_engine_forward(t->engine, &token, 1, &logits));
@@ -122,25 +122,37 @@ static ingot_status decode(track *t, ingot_session *session, uint64_t *ns) {
 }
 
 /* Always from the same depth: on a copy of the filled sequence, which shares its pages. */
-static ingot_status run_decode(void *self, int round, uint64_t *ns) {
-    track *t = self;
+static ingot_status run_depth(track *t, int depth, uint64_t *ns) {
     ingot_session *session;
-    (void)round;
-    if (t->b->depth) INGOT_TRY(ingot_session_fork(&session, t->base, t->b->depth));
+    if (depth) INGOT_TRY(ingot_session_fork(&session, t->base, depth));
     else INGOT_TRY(ingot_session_create(&session, t->engine));
-    const ingot_status s = decode(t, session, ns);
+    const ingot_status s = decode(t, session, depth, ns);
     ingot_session_destroy(session);
     return s;
 }
 
+static ingot_status run_decode(void *self, int round, uint64_t *ns) {
+    track *t = self;
+    (void)round;
+    return run_depth(t, t->b->depth, ns);
+}
+
+static ingot_status run_shallow(void *self, int round, uint64_t *ns) {
+    (void)round;
+    return run_depth(self, 0, ns);
+}
+
 /* --- the whole --- */
-static ingot_status measure(ingot_bench_model *b, ingot_bench_model_row *out, ingot_status (*run)(void *, int, uint64_t *), const char *what) {
-    bench_item *items = ingot_alloc_array((size_t)b->n, sizeof *items, INGOT_MEM_OTHER);
+static ingot_status measure(ingot_bench_model *b, ingot_bench_model_row *out, bool decoding, const char *what) {
+    bench_item *items = ingot_alloc_array((size_t)b->n, 2 * sizeof *items, INGOT_MEM_OTHER);
     if (!items) return ingot_fail(INGOT_E_NOMEM, "no memory for %d plans", b->n);
     int n = 0;
-    for (int i = 0; i < b->n; i++)
-        if (b->tracks[i].engine) items[n++] = (bench_item){run, &b->tracks[i], &out[i].token};
-    const ingot_status s = n ? ingot_bench_rounds(&b->c.protocol, items, n, n, what) : INGOT_OK;
+    for (int i = 0; i < b->n; i++) {
+        if (!b->tracks[i].engine) continue;
+        items[n++] = (bench_item){decoding ? run_decode : run_prefill, &b->tracks[i], &out[i].token};
+        if (decoding && b->depth) items[n++] = (bench_item){run_shallow, &b->tracks[i], &out[i].shallow};
+    }
+    const ingot_status s = n ? ingot_bench_rounds(&b->c.protocol, items, n, b->n, what) : INGOT_OK;
     ingot_dealloc(items);
     return s;
 }
@@ -157,7 +169,7 @@ ingot_status ingot_bench_model_prefill(ingot_bench_model_row *out, ingot_bench_m
     clear(out, b);
     if (n_tokens < 1 || n_tokens > b->c.n_ctx - b->depth) return ingot_fail(INGOT_E_INVALID, "a prompt of %d tokens; 1 to %d are possible", n_tokens, b->c.n_ctx - b->depth);
     b->n_prompt = n_tokens;
-    return measure(b, out, run_prefill, "prefill");
+    return measure(b, out, false, "prefill");
 }
 
 typedef struct filling {
@@ -190,12 +202,13 @@ ingot_status ingot_bench_model_decode(ingot_bench_model_row *out, ingot_bench_mo
     for (int i = 0; i < b->n; i++)
         if (b->tracks[i].engine) ingot_cache_memory_get(ingot_engine_cache(b->tracks[i].engine), &out[i].memory);
     b->n_gen = n_gen;
-    return measure(b, out, run_decode, "decoding");
+    return measure(b, out, true, "decoding");
 }
 
 void ingot_bench_model_rows_free(ingot_bench_model_row *rows, int n) {
     for (int i = 0; i < n; i++) {
         ingot_dealloc(rows[i].token.us);
-        rows[i].token.us = NULL;
+        ingot_dealloc(rows[i].shallow.us);
+        rows[i].token.us = rows[i].shallow.us = NULL;
     }
 }

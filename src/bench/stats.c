@@ -50,3 +50,39 @@ ingot_status ingot_bench_ratio(ingot_bench_summary *out, const ingot_bench_times
     ingot_dealloc(scratch);
     return INGOT_OK;
 }
+
+/* How far the same thing is from itself. */
+static ingot_status distance(double *pct, const ingot_bench_times t[2]) {
+    ingot_bench_summary s;
+    INGOT_TRY(ingot_bench_ratio(&s, &t[0], &t[1]));
+    *pct = 100 * fabs(s.median - 1) + s.noise_pct;
+    return INGOT_OK;
+}
+
+static ingot_status gain_of(ingot_bench_summary *out, const ingot_bench_times a[2], const ingot_bench_times b[2]) {
+    const int n = a[0].n < b[0].n ? a[0].n : b[0].n;
+    double *scratch = scratch_of(n);
+    if (!scratch) return ingot_fail(INGOT_E_NOMEM, "out of memory for %d ratios", n);
+    for (int i = 0; i < n; i++) scratch[n + i] = (a[0].us[i] + a[1].us[i]) / (b[0].us[i] + b[1].us[i]);
+    *out = ingot_bench_summarize(scratch + n, n, scratch);
+    ingot_dealloc(scratch);
+    return INGOT_OK;
+}
+
+ingot_status ingot_bench_compare(ingot_bench_verdict *out, const ingot_bench_times a[2], const ingot_bench_times b[2]) {
+    double aa, bb;
+    ingot_bench_summary gain;
+    *out = (ingot_bench_verdict){NAN, NAN, NAN, 0};
+    for (int i = 0; i < 2; i++)
+        if (a[i].n != a[0].n || b[i].n != a[0].n) return ingot_fail(INGOT_E_INVALID, "%d and %d rounds cannot be compared", a[i].n, b[i].n);
+    if (a[0].n < 2) return ingot_fail(INGOT_E_INVALID, "%d rounds are too few to tell noise from effects", a[0].n);
+    INGOT_TRY(distance(&aa, a));
+    INGOT_TRY(distance(&bb, b));
+    INGOT_TRY(gain_of(&gain, a, b));
+    *out = (ingot_bench_verdict){.floor_pct = fmax(aa, bb), .gain = gain.median, .gain_noise_pct = gain.noise_pct};
+    const double least = 1 + 0.01 * fmax(out->floor_pct, gain.noise_pct);
+    out->effect = gain.median > least ? 1 : gain.median < 1 / least ? -1 : 0;
+    return INGOT_OK;
+}
+
+double ingot_bench_at_most(double gain, double share) { return 1 / (1 - share + share / gain); }

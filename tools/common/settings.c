@@ -121,9 +121,15 @@ GROUP(settings_bench_plan, "More of the cache",
 GROUP(settings_bench_cache, "Cache",
       TEXTS(0, "kv", plans, "LIST", "plans to measure by turns: SPEC[,SPEC]..., such as f16,int4,int4,group=64; see below for all methods (may be given several times)"),
       TEXT(0, "kv-k", kv_k, "SPEC", "how all of them store keys"),
-      TEXT(0, "kv-v", kv_v, "SPEC", "how all of them store values"),
-      INT(0, "kv-window", kv_window, -1, 65536, "this many of the newest tokens stay exact (f16); -1: what the method says"),
-      INT(0, "kv-sinks", kv_sinks, -1, 4096, "this many of the first tokens stay exact (f16); -1: what the method says"));
+      TEXT(0, "kv-v", kv_v, "SPEC", "how all of them store values"));
+
+GROUP(settings_bench_exact, "Exact tokens",
+      INT(0, "kv-window", kv_window, -1, 65536, "this many of the newest tokens stay exact (f16), unless a plan says so itself; -1: what the method says"),
+      INT(0, "kv-sinks", kv_sinks, -1, 4096, "this many of the first tokens stay exact (f16), unless a plan says so itself; -1: what the method says"));
+
+GROUP(settings_bench_compare, "Comparison",
+      TEXT('m', "model", model, "FILE", "compare decoding with this model instead of one attention operation"),
+      FLOAT(0, "share", share, -1, 100, "percent of a token's time that attention takes, for the end-to-end gain; -1: show it for 25 and 50"));
 
 GROUP(settings_bench_machine, "Machine",
       TEXT('t', "threads", thread_counts, "LIST", "threads"),

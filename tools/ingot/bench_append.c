@@ -1,10 +1,7 @@
 /* ingot bench append. */
 #include "bench_plans.h"
-#include "bench_sheet.h"
-#include "common/lists.h"
+#include "bench_ranges.h"
 #include <stdlib.h>
-
-enum { MOST = 64 };
 
 static const bench_column columns[] = {
     {"method", "method", -20, 0, 0}, {"n_tokens", "tokens", 6, 0, 0}, {"n_kv_heads", "kv", 3, 0, 0}, {"head_dim", "dim", 3, 0, 0}, {"threads", "thr", 3, 0, 0},
@@ -36,53 +33,28 @@ static json_t *row_json(const ingot_bench_append_config *c, const char *name, in
     return o;
 }
 
-static int run_group(bench_sheet *b, ingot_device *device, const bench_plans *plans, const ingot_bench_append_config *c) {
+static int run_point(bench_sheet *b, ingot_device *device, const bench_point *p, void *user) {
+    const bench_plans *plans = user;
+    const ingot_bench_append_config c = {.protocol = bench_protocol(b), .n_tokens = p->n_tokens, .n_kv_heads = p->n_kv_heads, .head_dim = p->head_dim};
     ingot_bench_append_row *rows = cli_realloc(NULL, (size_t)plans->n, sizeof *rows);
-    int code = bench_sheet_status(b, ingot_bench_append(rows, device, c, plans->plans, plans->n));
+    int code = bench_sheet_status(b, ingot_bench_append(rows, device, &c, plans->plans, plans->n));
     for (int i = 0; !code && i < plans->n; i++) {
         if (rows[i].status != INGOT_OK) code = cli_fail("%s: %s", plans->names[i], rows[i].message);
-        else if (rows[i].op.n) bench_sheet_add(b, row_json(c, plans->names[i], ingot_device_threads(device), &rows[i]));
+        else if (rows[i].op.n) bench_sheet_add(b, row_json(&c, plans->names[i], ingot_device_threads(device), &rows[i]));
     }
     ingot_bench_append_rows_free(rows, plans->n);
     free(rows);
     return code;
 }
 
-typedef struct ranges {
-    int tokens[MOST], kv_heads[MOST], dims[MOST], threads[MOST];
-    int n_tokens, n_kv_heads, n_dims, n_threads;
-} ranges;
-
-static bool read_ranges(ranges *r, const settings *s, const char *command) {
-    return (r->n_tokens = list_sizes(command, "tokens", s->contexts, 1, 65536, r->tokens, MOST)) > 0 &&
-           (r->n_kv_heads = list_integers(command, "kv-heads", s->kv_heads, 1, 1024, r->kv_heads, MOST)) > 0 &&
-           (r->n_dims = list_integers(command, "head-dim", s->head_dims, 1, INGOT_MAX_HEAD_DIM, r->dims, MOST)) > 0 &&
-           (r->n_threads = list_integers(command, "threads", s->thread_counts, 1, 1024, r->threads, MOST)) > 0;
-}
-
-static int run_shapes(bench_sheet *b, const ranges *r, ingot_device *device, const bench_plans *plans) {
-    int code = CLI_DONE;
-    for (int i = 0; !code && !b->interrupted && i < r->n_kv_heads * r->n_dims * r->n_tokens; i++) {
-        const int tokens = i % r->n_tokens, dim = i / r->n_tokens % r->n_dims, kv = i / r->n_tokens / r->n_dims;
-        const ingot_bench_append_config c = {.protocol = bench_protocol(b), .n_tokens = r->tokens[tokens], .n_kv_heads = r->kv_heads[kv], .head_dim = r->dims[dim]};
-        code = run_group(b, device, plans, &c);
-    }
-    return code;
-}
-
 static int run_append(const settings *s) {
-    ranges r;
+    static bench_ranges r;
     bench_plans plans = {0};
     bench_sheet b = {0};
-    if (!read_ranges(&r, s, "bench append")) return CLI_WRONG_USE;
+    if (!bench_ranges_read(&r, s, "bench append", "tokens")) return CLI_WRONG_USE;
     int code = bench_plans_read(&plans, s, "f16,q8_0,int4,turboquant4,kivi4") ? CLI_DONE : CLI_WRONG_USE;
     if (!code) code = bench_sheet_open(&b, s, "bench append", columns, sizeof columns / sizeof *columns);
-    for (int i = 0; !code && !b.interrupted && i < r.n_threads; i++) {
-        ingot_device *device = NULL;
-        code = bench_device(&device, s, r.threads[i]);
-        if (!code) code = run_shapes(&b, &r, device, &plans);
-        ingot_device_close(device);
-    }
+    if (!code) code = bench_ranges_run(&r, &b, run_point, &plans);
     bench_plans_free(&plans);
     return bench_sheet_close(&b, code);
 }
@@ -93,7 +65,7 @@ static void defaults(settings *s) {
     s->min_time = 1;
 }
 
-static const option_group *const groups[] = {&settings_bench_cache, &settings_bench_append, &settings_bench_machine, &settings_bench_protocol, &settings_bench_output, &settings_quiet, NULL};
+static const option_group *const groups[] = {&settings_bench_cache, &settings_bench_exact, &settings_bench_append, &settings_bench_machine, &settings_bench_protocol, &settings_bench_output, &settings_quiet, NULL};
 
 const command bench_append = {
     .name = "bench append", .summary = "Storing new keys and values, beside the bandwidth of a copy", .synopsis = "[--kv LIST] [--tokens LIST] [options]",

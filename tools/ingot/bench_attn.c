@@ -1,11 +1,8 @@
 /* ingot bench attn. */
 #include "bench_plans.h"
-#include "bench_sheet.h"
-#include "common/lists.h"
+#include "bench_ranges.h"
 #include <math.h>
 #include <stdlib.h>
-
-enum { MOST = 64 };
 
 static const bench_column columns[] = {
     {"method", "method", -20, 0, 0}, {"n_tokens", "tokens", 7, 0, 0}, {"n_queries", "query", 5, 0, 0}, {"n_heads", "heads", 5, 0, 0}, {"n_kv_heads", "kv", 3, 0, 0},
@@ -13,21 +10,6 @@ static const bench_column columns[] = {
     {"bytes", "MiB", 8, 2, 1.0 / 1048576}, {"gb_s", "GB/s", 6, 2, 0}, {"copy_gb_s", "read", 6, 2, 0}, {"share", "share", 5, 2, 0}, {"vs_read", "vs read", 7, 2, 0},
     {"vs_kernel", "vs kern", 7, 3, 0}, {"error", "error", 8, -1, 0}, {"checksum", "checksum", 10, 4, 0},
 };
-
-/* Lists of the options; every combination is one group of rows. */
-typedef struct ranges {
-    int ctx[MOST], heads[MOST], kv_heads[MOST], dims[MOST], threads[MOST];
-    int n_ctx, n_heads, n_kv_heads, n_dims, n_threads;
-} ranges;
-
-static bool read_ranges(ranges *r, const settings *s, const char *command) {
-    r->n_ctx = list_sizes(command, "ctx", s->contexts, 1, 1 << 27, r->ctx, MOST);
-    if (r->n_ctx > 0) r->n_heads = list_integers(command, "heads", s->heads, 1, 1024, r->heads, MOST);
-    if (r->n_ctx > 0 && r->n_heads > 0) r->n_kv_heads = list_integers(command, "kv-heads", s->kv_heads, 1, 1024, r->kv_heads, MOST);
-    if (r->n_ctx > 0 && r->n_heads > 0 && r->n_kv_heads > 0) r->n_dims = list_integers(command, "head-dim", s->head_dims, 1, INGOT_MAX_HEAD_DIM, r->dims, MOST);
-    if (r->n_ctx > 0 && r->n_heads > 0 && r->n_kv_heads > 0 && r->n_dims > 0) r->n_threads = list_integers(command, "threads", s->thread_counts, 1, 1024, r->threads, MOST);
-    return r->n_ctx > 0 && r->n_heads > 0 && r->n_kv_heads > 0 && r->n_dims > 0 && r->n_threads > 0;
-}
 
 static json_t *row_json(const ingot_bench_attn_config *c, const char *name, const ingot_plan *plan, int threads, const ingot_bench_attn_row *r) {
     char text[INGOT_PLAN_TEXT_BYTES];
@@ -62,43 +44,30 @@ static json_t *row_json(const ingot_bench_attn_config *c, const char *name, cons
     return o;
 }
 
-/* One geometry and context on one device: all plans by turns. */
-static int run_group(bench_sheet *b, ingot_device *device, const bench_plans *plans, const ingot_bench_attn_config *c) {
+/* One geometry and context: all plans by turns. */
+static int run_point(bench_sheet *b, ingot_device *device, const bench_point *p, void *user) {
+    const bench_plans *plans = user;
+    const ingot_bench_attn_config c = {.protocol = bench_protocol(b), .n_tokens = p->n_tokens, .n_queries = b->s->n_prefill, .n_heads = p->n_heads,
+                                       .n_kv_heads = p->n_kv_heads, .head_dim = p->head_dim, .kernel = b->s->kernel};
     ingot_bench_attn_row *rows = cli_realloc(NULL, (size_t)plans->n, sizeof *rows);
-    int code = bench_sheet_status(b, ingot_bench_attn(rows, device, c, plans->plans, plans->n));
+    int code = bench_sheet_status(b, ingot_bench_attn(rows, device, &c, plans->plans, plans->n));
     for (int i = 0; !code && i < plans->n; i++) {
         if (rows[i].status != INGOT_OK) code = cli_fail("%s: %s", plans->names[i], rows[i].message);
-        else if (rows[i].op.n) bench_sheet_add(b, row_json(c, plans->names[i], &plans->plans[i], ingot_device_threads(device), &rows[i]));
+        else if (rows[i].op.n) bench_sheet_add(b, row_json(&c, plans->names[i], &plans->plans[i], ingot_device_threads(device), &rows[i]));
     }
     ingot_bench_attn_rows_free(rows, plans->n);
     free(rows);
     return code;
 }
 
-static int run_shapes(bench_sheet *b, const ranges *r, ingot_device *device, const bench_plans *plans) {
-    int code = CLI_DONE;
-    for (int i = 0; !code && !b->interrupted && i < r->n_heads * r->n_kv_heads * r->n_dims * r->n_ctx; i++) {
-        const int ctx = i % r->n_ctx, dim = i / r->n_ctx % r->n_dims, kv = i / r->n_ctx / r->n_dims % r->n_kv_heads, heads = i / r->n_ctx / r->n_dims / r->n_kv_heads;
-        const ingot_bench_attn_config c = {.protocol = bench_protocol(b), .n_tokens = r->ctx[ctx], .n_queries = b->s->n_prefill, .n_heads = r->heads[heads],
-                                           .n_kv_heads = r->kv_heads[kv], .head_dim = r->dims[dim], .kernel = b->s->kernel};
-        code = run_group(b, device, plans, &c);
-    }
-    return code;
-}
-
 static int run_attn(const settings *s) {
-    static ranges r;
+    static bench_ranges r;
     bench_plans plans = {0};
     bench_sheet b = {0};
-    if (!read_ranges(&r, s, "bench attn")) return CLI_WRONG_USE;
+    if (!bench_ranges_read(&r, s, "bench attn", "ctx")) return CLI_WRONG_USE;
     int code = bench_plans_read(&plans, s, "f16,q8_0,int4") ? CLI_DONE : CLI_WRONG_USE;
     if (!code) code = bench_sheet_open(&b, s, "bench attn", columns, sizeof columns / sizeof *columns);
-    for (int i = 0; !code && !b.interrupted && i < r.n_threads; i++) {
-        ingot_device *device = NULL;
-        code = bench_device(&device, s, r.threads[i]);
-        if (!code) code = run_shapes(&b, &r, device, &plans);
-        ingot_device_close(device);
-    }
+    if (!code) code = bench_ranges_run(&r, &b, run_point, &plans);
     bench_plans_free(&plans);
     return bench_sheet_close(&b, code);
 }
@@ -108,10 +77,10 @@ static void defaults(settings *s) {
     s->heads = "32", s->kv_heads = "8", s->head_dims = "128", s->thread_counts = "1";
     s->n_prefill = 1;
     s->min_time = 1;
-    s->kv_window = 128, s->kv_sinks = 4;
+    s->kv_window = BENCH_WINDOW, s->kv_sinks = BENCH_SINKS;
 }
 
-static const option_group *const groups[] = {&settings_bench_cache, &settings_bench_attn, &settings_bench_machine, &settings_bench_protocol, &settings_bench_output, &settings_quiet, NULL};
+static const option_group *const groups[] = {&settings_bench_cache, &settings_bench_exact, &settings_bench_attn, &settings_bench_machine, &settings_bench_protocol, &settings_bench_output, &settings_quiet, NULL};
 
 const command bench_attn = {
     .name = "bench attn", .summary = "One attention operation over a cache, beside a plain read of its bytes", .synopsis = "[--kv LIST] [--ctx LIST] [options]",

@@ -1,17 +1,13 @@
 /* ingot bench model. */
 #include "bench_plans.h"
-#include "bench_sheet.h"
-#include "common/lists.h"
+#include "bench_ranges.h"
 #include "common/setup.h"
 #include <stdlib.h>
-#include <string.h>
-
-enum { MOST = 64, SHARED_PAGE = 64 };
 
 static const bench_column columns[] = {
     {"method", "method", -28, 0, 0}, {"test", "test", -7, 0, 0}, {"n_tokens", "tokens", 6, 0, 0}, {"depth", "depth", 6, 0, 0}, {"threads", "thr", 3, 0, 0},
     {"tokens_per_second", "tokens/s", 9, 2, 0}, {"noise_pct", "noise %", 7, 1, 0}, {"best_tokens_per_second", "best", 9, 2, 0}, {"vs_first", "vs first", 8, 3, 0},
-    {"kv_bytes", "KV MiB", 8, 2, 1.0 / 1048576},
+    {"context_share", "context", 7, 2, 0}, {"kv_bytes", "KV MiB", 8, 2, 1.0 / 1048576},
 };
 
 typedef struct job {
@@ -20,8 +16,8 @@ typedef struct job {
     bench_plans plans;
     setup u;
     ingot_bench_model *bench;
-    int prompts[MOST], depths[MOST], threads[MOST];
-    int n_prompts, n_depths, n_threads, n_ctx;
+    bench_range prompts, depths, threads;
+    int n_ctx;
 } job;
 
 static int by_size(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
@@ -29,21 +25,14 @@ static int by_size(const void *a, const void *b) { return *(const int *)a - *(co
 static bool read_options(job *j) {
     const settings *s = j->s;
     const char *name = "bench model";
-    j->n_prompts = !strcmp(s->prompts, "none") ? 0 : list_sizes(name, "prefill", s->prompts, 1, 1 << 24, j->prompts, MOST);
-    if (j->n_prompts >= 0) j->n_depths = !strcmp(s->contexts, "none") ? 0 : list_sizes(name, "depths", s->contexts, 0, 1 << 24, j->depths, MOST);
-    if (j->n_prompts < 0 || j->n_depths < 0) return false;
-    if (s->thread_counts) j->n_threads = list_integers(name, "threads", s->thread_counts, 1, 1024, j->threads, MOST);
-    if (j->n_threads < 0) return false;
-    if (!s->thread_counts) {
-        ingot_bench_host h;
-        ingot_bench_host_get(&h);
-        j->threads[j->n_threads++] = h.n_cores;
-    }
-    qsort(j->depths, (size_t)j->n_depths, sizeof *j->depths, by_size);
-    for (int i = 0; i < j->n_prompts; i++)
-        if (j->prompts[i] > j->n_ctx) j->n_ctx = j->prompts[i];
-    if (j->n_depths && j->depths[j->n_depths - 1] + s->n_gen > j->n_ctx) j->n_ctx = j->depths[j->n_depths - 1] + s->n_gen;
-    j->n_ctx += SHARED_PAGE;
+    if (!bench_range_read(&j->prompts, name, "prefill", s->prompts, 1, 1 << 24, true) || !bench_range_read(&j->depths, name, "depths", s->contexts, 0, 1 << 24, true) ||
+        !bench_threads_read(&j->threads, name, s->thread_counts))
+        return false;
+    qsort(j->depths.values, (size_t)j->depths.n, sizeof *j->depths.values, by_size);
+    for (int i = 0; i < j->prompts.n; i++)
+        if (j->prompts.values[i] > j->n_ctx) j->n_ctx = j->prompts.values[i];
+    if (j->depths.n && j->depths.values[j->depths.n - 1] + s->n_gen > j->n_ctx) j->n_ctx = j->depths.values[j->depths.n - 1] + s->n_gen;
+    j->n_ctx += BENCH_SHARED_PAGE;
     return true;
 }
 
@@ -62,6 +51,7 @@ static int add_rows(job *j, const ingot_bench_model_row *rows, bool decode, int 
         json_put(o, "best_tokens_per_second", json_number(1e6 / r->token.sum.least));
         json_put(o, "vs_first", json_number(rows[0].token.sum.median / r->token.sum.median));
         bench_put_times(o, "", &r->token);
+        json_put(o, "context_share", r->shallow.n ? json_number(1 - r->shallow.sum.median / r->token.sum.median) : json_null());
         json_put(o, "kv_bytes", decode ? json_integer((json_int_t)r->memory.resident_bytes) : json_null());
         json_put(o, "reps", json_integer(r->token.n));
         bench_sheet_add(&j->sheet, o);
@@ -72,9 +62,9 @@ static int add_rows(job *j, const ingot_bench_model_row *rows, bool decode, int 
 static int measure(job *j) {
     ingot_bench_model_row *rows = cli_realloc(NULL, (size_t)j->plans.n, sizeof *rows);
     int code = CLI_DONE;
-    for (int i = 0; !code && !j->sheet.interrupted && i < j->n_prompts + j->n_depths; i++) {
-        const bool decode = i >= j->n_prompts;
-        const int n = decode ? j->s->n_gen : j->prompts[i], depth = decode ? j->depths[i - j->n_prompts] : 0;
+    for (int i = 0; !code && !j->sheet.interrupted && i < j->prompts.n + j->depths.n; i++) {
+        const bool decode = i >= j->prompts.n;
+        const int n = decode ? j->s->n_gen : j->prompts.values[i], depth = decode ? j->depths.values[i - j->prompts.n] : 0;
         code = bench_sheet_status(&j->sheet, decode ? ingot_bench_model_decode(rows, j->bench, depth, n) : ingot_bench_model_prefill(rows, j->bench, n));
         if (!code) code = add_rows(j, rows, decode, n, depth);
         ingot_bench_model_rows_free(rows, j->plans.n);
@@ -118,7 +108,7 @@ static int run_model(const settings *s) {
     if (!read_options(&j)) return CLI_WRONG_USE;
     int code = bench_plans_read(&j.plans, s, "f16,q8_0,int4") ? CLI_DONE : CLI_WRONG_USE;
     if (!code) code = bench_sheet_open(&j.sheet, s, "bench model", columns, sizeof columns / sizeof *columns);
-    for (int i = 0; !code && !j.sheet.interrupted && i < j.n_threads; i++) code = run_threads(&j, j.threads[i]);
+    for (int i = 0; !code && !j.sheet.interrupted && i < j.threads.n; i++) code = run_threads(&j, j.threads.values[i]);
     bench_plans_free(&j.plans);
     return bench_sheet_close(&j.sheet, code);
 }
@@ -130,11 +120,11 @@ static void defaults(settings *s) {
     s->min_time = 2;
 }
 
-static const option_group *const groups[] = {&settings_model, &settings_bench_cache, &settings_bench_plan, &settings_bench_model, &settings_passes, &settings_bench_machine,
+static const option_group *const groups[] = {&settings_model, &settings_bench_cache, &settings_bench_exact, &settings_bench_plan, &settings_bench_model, &settings_passes, &settings_bench_machine,
                                              &settings_bench_protocol, &settings_bench_output, &settings_quiet, NULL};
 
 const command bench_model = {
     .name = "bench model", .summary = "A whole model: reading prompts, and decoding behind contexts that were really read", .synopsis = "-m MODEL [--kv LIST] [options]",
-    .details = "Plans run by turns, each with a cache of its own. 'vs first' compares speed with the first plan. Without --threads: one per core.",
+    .details = "Plans run by turns, each with a cache of its own. 'vs first' compares speed with the first plan; 'context' is the share of a token's time that the context costs. Without --threads: one per core.",
     .groups = groups, .defaults = defaults, .print_more = settings_print_methods, .run = run_model,
 };

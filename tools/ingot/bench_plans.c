@@ -19,6 +19,13 @@ static size_t plan_length(const char *text) {
     }
 }
 
+bool bench_plan_read(const settings *s, ingot_plan *out) {
+    settings one = *s;
+    if (strstr(s->kv, "window=")) one.kv_window = -1;
+    if (strstr(s->kv, "sinks=")) one.kv_sinks = -1;
+    return settings_plan(&one, out);
+}
+
 static bool add(bench_plans *out, const settings *s, const char *text, size_t length) {
     const size_t n = (size_t)out->n;
     out->names = cli_realloc(out->names, n + 1, sizeof *out->names);
@@ -30,10 +37,7 @@ static bool add(bench_plans *out, const settings *s, const char *text, size_t le
     out->n++;
     settings one = *s;
     one.kv = name;
-    /* What a plan says of itself goes before the benchmark's usual exact tokens. */
-    if (strstr(name, "window=")) one.kv_window = -1;
-    if (strstr(name, "sinks=")) one.kv_sinks = -1;
-    return settings_plan(&one, &out->plans[n]);
+    return bench_plan_read(&one, &out->plans[n]);
 }
 
 bool bench_plans_read(bench_plans *out, const settings *s, const char *usual) {

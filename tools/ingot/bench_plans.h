@@ -9,6 +9,10 @@ typedef struct bench_plans {
     ingot_plan *plans; /* [n] */
 } bench_plans;
 
+enum { BENCH_WINDOW = 128, BENCH_SINKS = 4 }; /* the usual exact tokens where attention is measured alone */
+
+/* The plan that s->kv and the other options of the cache name; window and sinks that s->kv names go before those of the options. False after printing why not. */
+bool bench_plan_read(const settings *s, ingot_plan *out);
 /* All plans of s->plans (`usual` when there are none), each with the other options of the cache. A plan ends at a comma behind which a method's name or "k=" stands.
  * False after printing why not; free in any case. */
 bool bench_plans_read(bench_plans *out, const settings *s, const char *usual);

@@ -38,6 +38,7 @@ int bench_sheet_status(bench_sheet *b, ingot_status status);
 /* Writes what is left; `code`, or what went wrong. */
 int bench_sheet_close(bench_sheet *b, int code);
 
+enum { BENCH_SHARED_PAGE = 64 }; /* more than the tokens of a model's caches: see ingot_bench_model_config */
 ingot_bench_protocol bench_protocol(bench_sheet *b);
 /* A warning when there are fewer cores. */
 void bench_warn_threads(const settings *s, int n_threads);
