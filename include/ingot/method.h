@@ -70,6 +70,7 @@ typedef struct ingot_plan {
     ingot_side_plan k, v;
     int window; /* newest tokens kept exact (f16), 0 or more */
     int sinks;  /* first tokens kept exact (f16), 0 or more */
+    bool fast_attention; /* decode attention may take 8-bit queries and weights where codes are integers: relative error about 1e-2 instead of 1e-4 */
     ingot_policy_plan policy;
     int n_layer_plans;
     ingot_layer_plan layer_plans[INGOT_MAX_LAYER_PLANS]; /* a later one wins */
@@ -83,12 +84,14 @@ typedef struct ingot_plan_spec {
     const char *policy; /* NAME[,budget=N|N%][,recent=N]; NULL keeps what kv says */
     const char *layers; /* FIRST[-LAST][,...]=SIDE, or =SIDE/SIDE for K and V, several apart by ";"; NULL keeps what kv says */
     int window, sinks;  /* -1 keeps what kv says */
+    const char *attn;   /* "precise" (the default) or "fast"; NULL keeps what kv says */
 } ingot_plan_spec;
 
 /* Errors: INGOT_E_INVALID naming the unknown word and listing the valid ones, or the range. */
 ingot_status ingot_plan_parse(ingot_plan *out, const ingot_plan_spec *spec);
 
 /* Writes the one canonical spelling, such as "int4,group=64" or "k=q8_0 v=int4,group=64 window=128 sinks=4 policy=qfilters,budget=1024
+ * attn=fast
  * layers=0-1,28-29=q8_0"; parts that are the default are left out; ingot_plan_parse reads it back as `kv`. Always NUL-terminated; returns `buf`. */
 const char *ingot_plan_print(const ingot_plan *plan, char *buf, size_t cap);
 #define INGOT_PLAN_TEXT_BYTES 4096 /* holds every spelling */

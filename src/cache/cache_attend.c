@@ -112,7 +112,7 @@ static void attend_run(const unit *u, bool exact, int page, int page_end) {
         .tiles = u->w->tiles, .v_offset = exact ? l->exact_v_offset : l->v_offset, .n_pages = page_end - page,
         .q = q + (ptrdiff_t)u->head * width,
         .q_token_stride = u->j->copy_q ? (ptrdiff_t)l->shape.n_kv_heads * width : u->j->q_stride,
-        .n_tokens = u->b.n, .n_group = l->n_group, .lo = u->w->lo, .hi = u->w->hi, .scale = l->shape.scale,
+        .n_tokens = u->b.n, .n_group = l->n_group, .lo = u->w->lo, .hi = u->w->hi, .scale = l->shape.scale, .fast = c->plan.fast_attention,
         .m = u->to.m, .l = u->to.l, .o = u->to.o, .scratch = u->w->attend,
     };
     if (exact || !l->centred) {

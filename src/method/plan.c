@@ -1,4 +1,4 @@
-/* The spelling of plans: words apart by spaces. A side for both K and V, or k=SIDE and v=SIDE, then window=N, sinks=N, policy=NAME[,OPTION]...,
+/* The spelling of plans: words apart by spaces. A side for both K and V, or k=SIDE and v=SIDE, then window=N, sinks=N, attn=precise|fast, policy=NAME[,OPTION]...,
  * layers=RANGES=SIDE[/SIDE]. */
 #include "../base/error.h"
 #include "plan.h"
@@ -28,15 +28,21 @@ static ingot_status parse_both(ingot_plan *p, char *text) {
     return INGOT_OK;
 }
 
+static ingot_status parse_attn(bool *fast, const char *value) {
+    *fast = !strcmp(value, "fast");
+    return *fast || !strcmp(value, "precise") ? INGOT_OK : ingot_fail(INGOT_E_INVALID, "attn=%s is neither precise nor fast", value);
+}
+
 static ingot_status parse_word(ingot_plan *p, char *word, bool first) {
     if (!strncmp(word, "k=", 2)) return parse_one(&p->k, word + 2, false);
     if (!strncmp(word, "v=", 2)) return parse_one(&p->v, word + 2, true);
     if (!strncmp(word, "window=", 7)) return parse_count(&p->window, "window", word + 7, INGOT_MAX_EXACT_WINDOW);
     if (!strncmp(word, "sinks=", 6)) return parse_count(&p->sinks, "sinks", word + 6, INGOT_MAX_EXACT_SINKS);
+    if (!strncmp(word, "attn=", 5)) return parse_attn(&p->fast_attention, word + 5);
     if (!strncmp(word, "policy=", 7)) return ingot_parse_policy(&p->policy, word + 7);
     if (!strncmp(word, "layers=", 7)) return ingot_parse_layers(p, word + 7);
     if (first) return parse_both(p, word);
-    return ingot_fail(INGOT_E_INVALID, "unknown word \"%s\" in a cache plan; valid: k=, v=, window=, sinks=, policy=, layers=", word);
+    return ingot_fail(INGOT_E_INVALID, "unknown word \"%s\" in a cache plan; valid: k=, v=, window=, sinks=, attn=, policy=, layers=", word);
 }
 
 static ingot_status copy_text(char buf[INGOT_PLAN_TEXT], const char *text) {
@@ -88,6 +94,7 @@ static ingot_status parse(ingot_plan *p, const ingot_plan_spec *spec) {
     INGOT_TRY(override_side(&p->v, spec->v, true));
     INGOT_TRY(override_count(&p->window, "window", spec->window, INGOT_MAX_EXACT_WINDOW));
     INGOT_TRY(override_count(&p->sinks, "sinks", spec->sinks, INGOT_MAX_EXACT_SINKS));
+    if (spec->attn) INGOT_TRY(parse_attn(&p->fast_attention, spec->attn));
     INGOT_TRY(override_policy(&p->policy, spec->policy));
     INGOT_TRY(override_layers(p, spec->layers));
     INGOT_TRY(ingot_check_policy(p));
@@ -133,6 +140,7 @@ static void print(const ingot_plan *p, char all[INGOT_PLAN_TEXT]) {
     }
     if (p->window != window) n = add(all, n, "window", p->window);
     if (p->sinks != sinks) n = add(all, n, "sinks", p->sinks);
+    if (p->fast_attention) n += (size_t)snprintf(all + n, INGOT_PLAN_TEXT - n, " attn=fast");
     if (p->policy.policy != INGOT_POLICY_FULL) {
         ingot_print_policy(&p->policy, v, sizeof v);
         n += (size_t)snprintf(all + n, INGOT_PLAN_TEXT - n, " policy=%s", v);

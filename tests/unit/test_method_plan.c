@@ -14,7 +14,7 @@ TEST("method/every spelling comes back the same") {
         {"k=q8_0 v=int4,group=64", "k=q8_0 v=int4,group=64"}, {"k=int4 v=int4", "int4"}, {"int4 k=f16", "k=f16 v=int4"},
         {"int4,hadamard,smooth", "int4,smooth,hadamard"}, {"k=int4,center,hadamard v=int4,hadamard", "int4,center,hadamard"},
         {"int4,center", "int4,center"}, {"k=int4,center v=int4", "int4,center"}, {"k=int4,smooth v=int4", "int4,smooth"}, {"k=int4,haar v=int4", "k=int4,haar v=int4"},
-        {"int4 window=128 sinks=4", "int4 window=128 sinks=4"}, {"int4 sinks=4 window=0", "int4 sinks=4"}, {"int4 policy=full", "int4"},
+        {"int4 window=128 sinks=4", "int4 window=128 sinks=4"}, {"int4 attn=precise", "int4"}, {"int4 attn=fast sinks=4", "int4 sinks=4 attn=fast"}, {"int4 sinks=4 window=0", "int4 sinks=4"}, {"int4 policy=full", "int4"},
         {"k=q8_0 v=int4,group=64 window=128 sinks=4", "k=q8_0 v=int4,group=64 window=128 sinks=4"},
         {"int4 layers=0-1,28-29=q8_0", "int4 layers=0-1,28-29=q8_0"}, {"int4 layers=0=q8_0 layers=1=q8_0", "int4 layers=0-1=q8_0"},
         {"int4 layers=5=q8_0/int4,group=64", "int4 layers=5=q8_0/int4,group=64"}, {"int4 layers=5=q8_0/q8_0", "int4 layers=5=q8_0"},
