@@ -167,7 +167,7 @@ static ingot_status weigh(append_case *a, double *wanted) {
     ingot_cache *cache;
     ingot_cache_memory memory;
     INGOT_TRY(ingot_bench_check_plan(a->plan));
-    INGOT_TRY(open_cache(a, &cache));
+    INGOT_TRY(ingot_bench_no_memory(open_cache(a, &cache)));
     ingot_cache_memory_get(cache, &memory);
     ingot_cache_destroy(cache);
     a->row->n_copies = (int)(a->job->cold / (2 * PIECE)) + 2; /* so much is copied between two turns of the same cache */

@@ -53,7 +53,7 @@ static ingot_status weigh(attn_case *a) {
     ingot_cache *cache;
     ingot_cache_memory memory;
     INGOT_TRY(ingot_bench_check_plan(a->plan));
-    INGOT_TRY(open_cache(a, 1, &cache));
+    INGOT_TRY(ingot_bench_no_memory(open_cache(a, 1, &cache)));
     ingot_cache_memory_get(cache, &memory);
     ingot_cache_attended_bytes(cache, 0, held(a->job) + a->job->c->n_queries, &a->row->packed_bytes, &a->row->exact_bytes);
     ingot_cache_destroy(cache);

@@ -19,7 +19,7 @@ static void attend(const run *r, bool exact, int n_pages, int from, int to) {
     const ingot_attend_args a = {
         .k = exact ? l->exact_fmt[0] : l->side[0][r->head].fmt, .v = exact ? l->exact_fmt[1] : l->side[1][r->head].fmt, .tiles = r->w->tiles,
         .v_offset = exact ? l->exact_v_offset : l->v_offset, .n_pages = n_pages, .q = r->q, .q_token_stride = (ptrdiff_t)l->n_group * l->shape.k_dim, .n_tokens = 1,
-        .n_group = l->n_group, .lo = r->w->lo, .hi = r->w->hi, .scale = l->shape.scale, .m = r->w->m, .l = r->w->l, .o = r->w->o, .scratch = r->w->attend,
+        .n_group = l->n_group, .lo = r->w->lo, .hi = r->w->hi, .scale = l->shape.scale, .fast = r->c->plan.fast_attention, .m = r->w->m, .l = r->w->l, .o = r->w->o, .scratch = r->w->attend,
     };
     if (from < to) r->c->backend->attend(&a);
 }

@@ -44,6 +44,8 @@ uint64_t ingot_bench_stream_copy(bench_stream *s, bench_stream *to, ingot_pool *
 size_t ingot_bench_cold_bytes(const ingot_bench_protocol *p);
 /* INGOT_E_NOMEM, naming `what`, when more is wanted than is available. */
 ingot_status ingot_bench_check_memory(double wanted, const char *what);
+/* Adds to a message of INGOT_E_NOMEM how much there is. Returns s. */
+ingot_status ingot_bench_no_memory(ingot_status s);
 ingot_status ingot_bench_check_protocol(const ingot_bench_protocol *p);
 
 /* --- inputs.c --- */

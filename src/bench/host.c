@@ -125,6 +125,12 @@ ingot_status ingot_bench_check_memory(double wanted, const char *what) {
     return ingot_fail(INGOT_E_NOMEM, "%s want %.1f MiB of memory, %.1f MiB are available", what, wanted / 1048576, (double)h.available_bytes / 1048576);
 }
 
+ingot_status ingot_bench_no_memory(ingot_status s) {
+    ingot_bench_host h;
+    ingot_bench_host_get(&h);
+    return s == INGOT_E_NOMEM ? ingot_fail_prefix(s, "%.1f MiB of memory are available", (double)h.available_bytes / 1048576) : s;
+}
+
 ingot_status ingot_bench_check_protocol(const ingot_bench_protocol *p) {
     if (!(p->seconds >= 0) || p->seconds > 1e6) return ingot_fail(INGOT_E_INVALID, "%g seconds of measuring, must be from 0 to 1e6", p->seconds);
     if (p->n_reps < 0 || p->n_reps > 1 << 20) return ingot_fail(INGOT_E_INVALID, "%d rounds, must be from 0 to %d", p->n_reps, 1 << 20);

@@ -13,6 +13,8 @@ COMMANDS = {
     "info": lambda: ["info", "-m", tiny()],
     "tokenize": lambda: ["tokenize", "-m", tiny(), "-p", "hello"],
     "tokenize long": lambda: ["tokenize", "-m", tiny(), "-f", path("long.txt", "x" * 20000)],
+    "bench": lambda: ["bench", "copy", "--reps", "2", "--cold", "0.1", "-q"],
+    "bench --json": lambda: ["bench", "copy", "--reps", "2", "--cold", "0.1", "-q", "--json"],
     "help": lambda: ["help"],
     "run --help": lambda: ["run", "--help"],
     "version": lambda: ["version"],

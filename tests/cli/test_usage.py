@@ -1,7 +1,7 @@
 """Options, help and wrong use."""
 from harness import check, done, methods, refused, run, tiny
 
-COMMANDS = ["run", "chat", "info", "methods", "tokenize", "eval", "version", "help"]
+COMMANDS = ["run", "chat", "info", "methods", "tokenize", "eval", "bench", "version", "help"]
 
 
 def test_no_command_shows_the_commands():

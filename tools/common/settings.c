@@ -123,12 +123,17 @@ GROUP(settings_bench_cache, "Cache",
       TEXT(0, "kv-k", kv_k, "SPEC", "how all of them store keys"),
       TEXT(0, "kv-v", kv_v, "SPEC", "how all of them store values"));
 
+GROUP(settings_bench_precision, "Precision",
+      TEXT(0, "attn", attn, "LIST", "precise, fast, or both: how decode attention computes with integer codes, for every plan; else as the plan says"));
+
 GROUP(settings_bench_exact, "Exact tokens",
       INT(0, "kv-window", kv_window, -1, 65536, "this many of the newest tokens stay exact (f16), unless a plan says so itself; -1: what the method says"),
       INT(0, "kv-sinks", kv_sinks, -1, 4096, "this many of the first tokens stay exact (f16), unless a plan says so itself; -1: what the method says"));
 
 GROUP(settings_bench_compare, "Comparison",
+      TEXT(0, "attn", attn, "WORD", "precise or fast: how decode attention computes with integer codes, for both; else as the plan says"),
       TEXT('m', "model", model, "FILE", "compare decoding with this model instead of one attention operation"),
+      INT(0, "gen", n_gen, 2, 65536, "with a model: tokens to decode from each depth, again and again; the first one is not counted"),
       FLOAT(0, "share", share, -1, 100, "percent of a token's time that attention takes, for the end-to-end gain; -1: show it for 25 and 50"));
 
 GROUP(settings_bench_machine, "Machine",
@@ -159,7 +164,7 @@ void settings_defaults(settings *s) {
 }
 
 bool settings_plan(const settings *s, ingot_plan *plan) {
-    const ingot_plan_spec spec = {.kv = s->kv, .k = s->kv_k, .v = s->kv_v, .policy = s->kv_policy, .layers = s->kv_layers,
+    const ingot_plan_spec spec = {.kv = s->kv, .k = s->kv_k, .v = s->kv_v, .policy = s->kv_policy, .layers = s->kv_layers, .attn = s->attn,
                                   .window = s->kv_window, .sinks = s->kv_sinks};
     if (ingot_plan_parse(plan, &spec) == INGOT_OK) return true;
     cli_fail("%s", ingot_last_error());

@@ -52,7 +52,7 @@ static int run_append(const settings *s) {
     bench_plans plans = {0};
     bench_sheet b = {0};
     if (!bench_ranges_read(&r, s, "bench append", "tokens")) return CLI_WRONG_USE;
-    int code = bench_plans_read(&plans, s, "f16,q8_0,int4,turboquant4,kivi4") ? CLI_DONE : CLI_WRONG_USE;
+    int code = bench_plans_read(&plans, s, "f16,q8_0,int4,turboquant4,kivi4") && bench_plans_alone(&plans) ? CLI_DONE : CLI_WRONG_USE;
     if (!code) code = bench_sheet_open(&b, s, "bench append", columns, sizeof columns / sizeof *columns);
     if (!code) code = bench_ranges_run(&r, &b, run_point, &plans);
     bench_plans_free(&plans);

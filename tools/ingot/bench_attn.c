@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 static const bench_column columns[] = {
-    {"method", "method", -20, 0, 0}, {"n_tokens", "tokens", 7, 0, 0}, {"n_queries", "query", 5, 0, 0}, {"n_heads", "heads", 5, 0, 0}, {"n_kv_heads", "kv", 3, 0, 0},
+    {"method", "method", -20, 0, 0}, {"attn", "attn", -7, 0, 0}, {"n_tokens", "tokens", 7, 0, 0}, {"n_queries", "query", 5, 0, 0}, {"n_heads", "heads", 5, 0, 0}, {"n_kv_heads", "kv", 3, 0, 0},
     {"head_dim", "dim", 3, 0, 0}, {"threads", "thr", 3, 0, 0}, {"median_us", "median us", 10, 1, 0}, {"noise_pct", "noise %", 7, 1, 0}, {"best_us", "best us", 10, 1, 0},
     {"bytes", "MiB", 8, 2, 1.0 / 1048576}, {"gb_s", "GB/s", 6, 2, 0}, {"copy_gb_s", "read", 6, 2, 0}, {"share", "share", 5, 2, 0}, {"vs_read", "vs read", 7, 2, 0},
     {"vs_kernel", "vs kern", 7, 3, 0}, {"error", "error", 8, -1, 0}, {"checksum", "checksum", 10, 4, 0},
@@ -16,6 +16,7 @@ static json_t *row_json(const ingot_bench_attn_config *c, const char *name, cons
     const double bytes = (double)(r->packed_bytes + r->exact_bytes);
     json_t *o = json_object();
     json_put(o, "method", json_text(name));
+    json_put(o, "attn", json_text(bench_plan_attn(plan)));
     json_put(o, "n_tokens", json_integer(c->n_tokens));
     json_put(o, "n_heads", json_integer(c->n_heads));
     json_put(o, "n_kv_heads", json_integer(c->n_kv_heads));
@@ -65,7 +66,7 @@ static int run_attn(const settings *s) {
     bench_plans plans = {0};
     bench_sheet b = {0};
     if (!bench_ranges_read(&r, s, "bench attn", "ctx")) return CLI_WRONG_USE;
-    int code = bench_plans_read(&plans, s, "f16,q8_0,int4") ? CLI_DONE : CLI_WRONG_USE;
+    int code = bench_plans_read(&plans, s, "f16,q8_0,int4") && bench_plans_alone(&plans) ? CLI_DONE : CLI_WRONG_USE;
     if (!code) code = bench_sheet_open(&b, s, "bench attn", columns, sizeof columns / sizeof *columns);
     if (!code) code = bench_ranges_run(&r, &b, run_point, &plans);
     bench_plans_free(&plans);
@@ -80,7 +81,7 @@ static void defaults(settings *s) {
     s->kv_window = BENCH_WINDOW, s->kv_sinks = BENCH_SINKS;
 }
 
-static const option_group *const groups[] = {&settings_bench_cache, &settings_bench_exact, &settings_bench_attn, &settings_bench_machine, &settings_bench_protocol, &settings_bench_output, &settings_quiet, NULL};
+static const option_group *const groups[] = {&settings_bench_cache, &settings_bench_exact, &settings_bench_precision, &settings_bench_attn, &settings_bench_machine, &settings_bench_protocol, &settings_bench_output, &settings_quiet, NULL};
 
 const command bench_attn = {
     .name = "bench attn", .summary = "One attention operation over a cache, beside a plain read of its bytes", .synopsis = "[--kv LIST] [--ctx LIST] [options]",

@@ -87,7 +87,7 @@ static int compare_attn(const settings *s, bench_pair *pair) {
     if (!bench_ranges_read(&r, &one, "bench compare", "ctx")) return CLI_WRONG_USE;
     int code = bench_sheet_open(&b, s, "bench compare", columns, sizeof columns / sizeof *columns);
     if (!code) code = bench_ranges_run(&r, &b, run_point, pair);
-    if (!code) bench_sheet_note(&b, "# floor: A against A and B against B; end 25%%: the gain of a whole token at most, where attention takes 25 %% of its time\n");
+    if (!code) bench_sheet_note(&b, "floor: A against A and B against B; end 25%: the gain of a whole token at most, where attention takes 25 % of its time");
     return bench_sheet_close(&b, code);
 }
 

@@ -46,7 +46,7 @@ static int time_attention(job *j, int depth, double us[2]) {
         const int code = bench_sheet_status(&j->sheet, status == INGOT_E_UNSUPPORTED ? INGOT_OK : status);
         for (int i = 0; i < 2; i++) us[i] += status == INGOT_OK && rows[i].status == INGOT_OK ? n * rows[i].op.sum.median : NAN;
         if (status != INGOT_E_UNSUPPORTED) ingot_bench_attn_rows_free(rows, 2);
-        if (code || j->sheet.interrupted) return code;
+        if (code || j->sheet.stopped) return code;
     }
     return CLI_DONE;
 }
@@ -85,7 +85,7 @@ static int run_depth(job *j, int depth) {
         const ingot_bench_times a[2] = {rows[0].token, rows[1].token}, b[2] = {rows[2].token, rows[3].token};
         ingot_bench_verdict v;
         code = bench_sheet_status(&j->sheet, ingot_bench_compare(&v, a, b));
-        if (!code && !j->sheet.interrupted) code = time_attention(j, depth, attention);
+        if (!code && !j->sheet.stopped) code = time_attention(j, depth, attention);
         if (!code) bench_sheet_add(&j->sheet, row_json(j, rows, depth, &v, attention));
     }
     ingot_bench_model_rows_free(rows, 4);
@@ -104,7 +104,7 @@ static int run_threads(job *j, int n_threads) {
                                                  .n_batch = s.n_batch, .activations = (ingot_activations)s.activations, .calibration = j->u.calibration};
         code = bench_sheet_status(&j->sheet, ingot_bench_model_open(&j->bench, j->u.model, &config, j->pair->plans, 4));
     }
-    for (int i = 0; !code && !j->sheet.interrupted && i < j->depths.n; i++) code = run_depth(j, j->depths.values[i]);
+    for (int i = 0; !code && !j->sheet.stopped && i < j->depths.n; i++) code = run_depth(j, j->depths.values[i]);
     ingot_bench_model_close(j->bench);
     j->bench = NULL;
     setup_close(&j->u);
@@ -117,7 +117,7 @@ int bench_compare_model(const settings *s, const bench_pair *pair) {
     if (!bench_range_read(&j.depths, "bench compare", "ctx", s->contexts, 0, 1 << 24, false) || !bench_threads_read(&j.threads, "bench compare", s->thread_counts)) return CLI_WRONG_USE;
     qsort(j.depths.values, (size_t)j.depths.n, sizeof *j.depths.values, by_size);
     int code = bench_sheet_open(&j.sheet, s, "bench compare", columns, sizeof columns / sizeof *columns);
-    for (int i = 0; !code && !j.sheet.interrupted && i < j.threads.n; i++) code = run_threads(&j, j.threads.values[i]);
-    if (!code) bench_sheet_note(&j.sheet, "# context: share of A's token that it takes more than behind no tokens; op gain: attention alone; at most: what that can give the whole token\n");
+    for (int i = 0; !code && !j.sheet.stopped && i < j.threads.n; i++) code = run_threads(&j, j.threads.values[i]);
+    if (!code) bench_sheet_note(&j.sheet, "context: share of A's token that it takes more than behind no tokens; op gain: attention alone; at most: what that can give the whole token");
     return bench_sheet_close(&j.sheet, code);
 }

@@ -43,7 +43,7 @@ static int run_copy(const settings *s) {
     for (int t = 1; !s->thread_counts && t <= h.n_cores && n < MOST; t = t < h.n_cores && 2 * t > h.n_cores ? h.n_cores : 2 * t) threads[n++] = t;
     bench_sheet b = {0};
     int code = bench_sheet_open(&b, s, "bench copy", columns, sizeof columns / sizeof *columns);
-    for (int i = 0; !code && !b.interrupted && i < n; i++) code = run_threads(&b, threads[i]);
+    for (int i = 0; !code && !b.stopped && i < n; i++) code = run_threads(&b, threads[i]);
     return bench_sheet_close(&b, code);
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 static const bench_column columns[] = {
-    {"method", "method", -28, 0, 0}, {"test", "test", -7, 0, 0}, {"n_tokens", "tokens", 6, 0, 0}, {"depth", "depth", 6, 0, 0}, {"threads", "thr", 3, 0, 0},
+    {"method", "method", -28, 0, 0}, {"attn", "attn", -7, 0, 0}, {"test", "test", -7, 0, 0}, {"n_tokens", "tokens", 6, 0, 0}, {"depth", "depth", 6, 0, 0}, {"threads", "thr", 3, 0, 0},
     {"tokens_per_second", "tokens/s", 9, 2, 0}, {"noise_pct", "noise %", 7, 1, 0}, {"best_tokens_per_second", "best", 9, 2, 0}, {"vs_first", "vs first", 8, 3, 0},
     {"context_share", "context", 7, 2, 0}, {"kv_bytes", "KV MiB", 8, 2, 1.0 / 1048576},
 };
@@ -43,6 +43,7 @@ static int add_rows(job *j, const ingot_bench_model_row *rows, bool decode, int 
         if (!r->token.n) continue;
         json_t *o = json_object();
         json_put(o, "method", json_text(j->plans.names[i]));
+        json_put(o, "attn", json_text(bench_plan_attn(&j->plans.plans[i])));
         json_put(o, "test", json_text(decode ? "decode" : "prefill"));
         json_put(o, "n_tokens", json_integer(n_tokens));
         json_put(o, "depth", json_integer(depth));
@@ -62,7 +63,7 @@ static int add_rows(job *j, const ingot_bench_model_row *rows, bool decode, int 
 static int measure(job *j) {
     ingot_bench_model_row *rows = cli_realloc(NULL, (size_t)j->plans.n, sizeof *rows);
     int code = CLI_DONE;
-    for (int i = 0; !code && !j->sheet.interrupted && i < j->prompts.n + j->depths.n; i++) {
+    for (int i = 0; !code && !j->sheet.stopped && i < j->prompts.n + j->depths.n; i++) {
         const bool decode = i >= j->prompts.n;
         const int n = decode ? j->s->n_gen : j->prompts.values[i], depth = decode ? j->depths.values[i - j->prompts.n] : 0;
         code = bench_sheet_status(&j->sheet, decode ? ingot_bench_model_decode(rows, j->bench, depth, n) : ingot_bench_model_prefill(rows, j->bench, n));
@@ -108,7 +109,7 @@ static int run_model(const settings *s) {
     if (!read_options(&j)) return CLI_WRONG_USE;
     int code = bench_plans_read(&j.plans, s, "f16,q8_0,int4") ? CLI_DONE : CLI_WRONG_USE;
     if (!code) code = bench_sheet_open(&j.sheet, s, "bench model", columns, sizeof columns / sizeof *columns);
-    for (int i = 0; !code && !j.sheet.interrupted && i < j.threads.n; i++) code = run_threads(&j, j.threads.values[i]);
+    for (int i = 0; !code && !j.sheet.stopped && i < j.threads.n; i++) code = run_threads(&j, j.threads.values[i]);
     bench_plans_free(&j.plans);
     return bench_sheet_close(&j.sheet, code);
 }
@@ -120,7 +121,7 @@ static void defaults(settings *s) {
     s->min_time = 2;
 }
 
-static const option_group *const groups[] = {&settings_model, &settings_bench_cache, &settings_bench_exact, &settings_bench_plan, &settings_bench_model, &settings_passes, &settings_bench_machine,
+static const option_group *const groups[] = {&settings_model, &settings_bench_cache, &settings_bench_exact, &settings_bench_precision, &settings_bench_plan, &settings_bench_model, &settings_passes, &settings_bench_machine,
                                              &settings_bench_protocol, &settings_bench_output, &settings_quiet, NULL};
 
 const command bench_model = {

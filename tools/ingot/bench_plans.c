@@ -1,4 +1,5 @@
 #include "bench_plans.h"
+#include "common/lists.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@ bool bench_plan_read(const settings *s, ingot_plan *out) {
     return settings_plan(&one, out);
 }
 
-static bool add(bench_plans *out, const settings *s, const char *text, size_t length) {
+static bool add(bench_plans *out, const settings *s, const char *text, size_t length, const char *attn) {
     const size_t n = (size_t)out->n;
     out->names = cli_realloc(out->names, n + 1, sizeof *out->names);
     out->plans = cli_realloc(out->plans, n + 1, sizeof *out->plans);
@@ -37,6 +38,7 @@ static bool add(bench_plans *out, const settings *s, const char *text, size_t le
     out->n++;
     settings one = *s;
     one.kv = name;
+    one.attn = attn;
     return bench_plan_read(&one, &out->plans[n]);
 }
 
@@ -45,10 +47,24 @@ bool bench_plans_read(bench_plans *out, const settings *s, const char *usual) {
     for (int i = 0; i < (s->plans.n ? s->plans.n : 1); i++) {
         for (const char *text = s->plans.n ? s->plans.items[i] : usual;;) {
             const size_t length = plan_length(text);
-            if (!add(out, s, text, length)) return false;
+            const char *rest = s->attn;
+            char word[32];
+            if (!rest && !add(out, s, text, length, NULL)) return false;
+            while (list_next(&rest, word, sizeof word))
+                if (!add(out, s, text, length, word)) return false;
             if (!text[length]) break;
             text += length + 1;
         }
+    }
+    return true;
+}
+
+bool bench_plans_alone(const bench_plans *p) {
+    const char *part;
+    for (int i = 0; i < p->n; i++) {
+        if (!ingot_plan_needs_calibration(&p->plans[i], &part)) continue;
+        cli_fail("%s: %s needs a calibration, which belongs to a model: measure it with 'ingot bench model'", p->names[i], part);
+        return false;
     }
     return true;
 }
@@ -59,6 +75,8 @@ void bench_plans_free(bench_plans *p) {
     free(p->plans);
     *p = (bench_plans){0};
 }
+
+const char *bench_plan_attn(const ingot_plan *plan) { return plan->fast_attention ? "fast" : "precise"; }
 
 double bench_plan_bits(const ingot_plan *plan, int dim) {
     return 0.5 * (ingot_side_plan_bits(&plan->k, false, dim) + ingot_side_plan_bits(&plan->v, true, dim));

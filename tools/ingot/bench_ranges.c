@@ -34,7 +34,7 @@ static int pick(const bench_range *r, int *i) {
 static int run_points(const bench_ranges *r, bench_sheet *b, ingot_device *device, bench_point_fn run, void *user) {
     int code = CLI_DONE;
     const int n = r->tokens.n * r->dims.n * r->kv_heads.n * r->heads.n;
-    for (int i = 0; !code && !b->interrupted && i < n; i++) {
+    for (int i = 0; !code && !b->stopped && i < n; i++) {
         int rest = i;
         bench_point p = {.n_tokens = pick(&r->tokens, &rest)};
         p.head_dim = pick(&r->dims, &rest);
@@ -48,7 +48,7 @@ static int run_points(const bench_ranges *r, bench_sheet *b, ingot_device *devic
 
 int bench_ranges_run(const bench_ranges *r, bench_sheet *b, bench_point_fn run, void *user) {
     int code = CLI_DONE;
-    for (int i = 0; !code && !b->interrupted && i < r->threads.n; i++) {
+    for (int i = 0; !code && !b->stopped && i < r->threads.n; i++) {
         ingot_device *device = NULL;
         code = bench_device(&device, b->s, r->threads.values[i]);
         if (!code) code = run_points(r, b, device, run, user);

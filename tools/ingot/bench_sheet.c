@@ -1,225 +1,165 @@
 #include "bench_sheet.h"
 #include "common/system.h"
 #include <errno.h>
-#include <ingot/ingot.h>
 #include <ingot/machine.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-/* Others may use this share of all cores before a warning. */
-#define BUSY 0.05
+#include <unistd.h>
 
 static bool is_table(const bench_sheet *b) { return !b->s->json && !b->s->csv; }
 
-static json_t *machine_json(void) {
-    ingot_machine m;
-    ingot_bench_host h;
-    ingot_machine_get(&m);
-    ingot_bench_host_get(&h);
-    json_t *o = json_object();
-    json_put(o, "processor", json_text(m.processor));
-    json_put(o, "cores", json_integer(h.n_cores));
-    json_put(o, "level", json_text(m.level));
-    json_put(o, "used", json_text(m.used));
-    json_put(o, "extras", json_text(m.extras));
-    json_put(o, "llc_bytes", json_integer((json_int_t)h.llc_bytes));
-    json_put(o, "memory_bytes", json_integer((json_int_t)h.memory_bytes));
-    json_put(o, "system", json_text(h.system));
-    json_put(o, "ingot", json_text(ingot_version()));
-    return o;
-}
-
-static void print_machine(bench_sheet *b) {
-    const json_t *m = json_object_get(b->doc, "machine");
-    const char *extras = json_string_value(json_object_get(m, "extras"));
-    fprintf(b->out, "# %s, %lld core%s, %s%s%s, last-level cache %.0f MiB, memory %.1f GiB, %s, ingot %s\n", json_string_value(json_object_get(m, "processor")),
-            json_integer_value(json_object_get(m, "cores")), json_integer_value(json_object_get(m, "cores")) == 1 ? "" : "s", json_string_value(json_object_get(m, "used")),
-            *extras ? " " : "", extras, (double)json_integer_value(json_object_get(m, "llc_bytes")) / 1048576, (double)json_integer_value(json_object_get(m, "memory_bytes")) / 1073741824,
-            json_string_value(json_object_get(m, "system")), json_string_value(json_object_get(m, "ingot")));
-}
-
-static void print_titles(const bench_sheet *b) {
-    for (int i = 0; i < b->n_columns; i++) fprintf(b->out, "%s%*s", i ? "  " : "", b->columns[i].width, b->columns[i].title);
-    fputc('\n', b->out);
-}
-
-/* Others' share of the cores in a tenth of a second in which this process sleeps. */
-static void look_for_others(bench_sheet *b) {
-    double others, stolen;
-    ingot_bench_load load;
-    ingot_bench_load_start(&load);
-    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
-    ingot_bench_load_since(&load, &others, &stolen);
-    json_put(b->doc, "others_before", json_number(others));
-    if (others > BUSY && !b->s->quiet) cli_warn("the machine is not idle: others use %.0f %% of its cores", 100 * others);
-}
-
-static int open_output(bench_sheet *b) {
-    b->out = stdout;
+/* A file must be one that can be written before hours are spent; what is in it stays until there is something to write. */
+static int try_output(bench_sheet *b) {
     if (!b->s->output) return CLI_DONE;
-    FILE *f = fopen(b->s->output, "ae"); /* what is there stays until there is something to write */
-    if (!f) return cli_fail("cannot write %s: %s", b->s->output, strerror(errno));
-    b->out = f;
-    b->to_file = true;
+    b->created = access(b->s->output, F_OK) != 0;
+    FILE *f = fopen(b->s->output, "ae");
+    if (!f || fclose(f)) return cli_fail("cannot write %s: %s", b->s->output, strerror(errno));
     return CLI_DONE;
 }
 
 int bench_sheet_open(bench_sheet *b, const settings *s, const char *command, const bench_column *columns, int n_columns) {
-    *b = (bench_sheet){.s = s, .command = command, .columns = columns, .n_columns = n_columns};
+    *b = (bench_sheet){.s = s, .columns = columns, .n_columns = n_columns};
     if (s->json && s->csv) return cli_wrong_use(command, "give --json or --csv, not both");
     if (ingot_environment_check() != INGOT_OK) {
         cli_fail_status(INGOT_E_INVALID);
         return CLI_WRONG_USE;
     }
-    const int code = open_output(b);
+    const int code = try_output(b);
     if (code) return code;
-    if (b->to_file && !freopen(s->output, "we", b->out)) return cli_fail("cannot write %s: %s", s->output, strerror(errno));
     system_catch_interrupt(true);
     b->doc = json_object();
     b->rows = json_array();
     json_put(b->doc, "bench", json_text(strchr(command, ' ') + 1));
-    json_put(b->doc, "machine", machine_json());
+    json_put(b->doc, "machine", bench_machine_json());
     json_put(b->doc, "clock", json_text(s->clock ? "cpu" : "wall"));
     json_put(b->doc, "rows", b->rows);
-    look_for_others(b);
-    if (is_table(b)) {
-        print_machine(b);
-        print_titles(b);
-        fflush(b->out);
-    }
+    json_put(b->doc, "others_before", json_number(bench_look_for_others(s->quiet)));
     b->progress = progress_start(s->quiet);
     ingot_bench_load_start(&b->load);
     return CLI_DONE;
 }
 
-/* --- rows --- */
-static void print_cell(const bench_sheet *b, const bench_column *c, const json_t *value) {
+/* --- output --- */
+/* To the standard output at once, to a file at the end. */
+static void emit(bench_sheet *b) {
+    if (b->s->output || !b->text.n) return;
+    progress_wipe(&b->progress);
+    if (!b->lost && !cli_write(b->text.data, b->text.n)) b->lost = b->stopped = true;
+    strbuf_drop(&b->text, b->text.n);
+}
+
+static void print_cell(bench_sheet *b, const bench_column *c, const json_t *value) {
     char text[64];
     const double x = json_number_value(value) * (c->scale > 0 ? c->scale : 1);
-    if (json_is_string(value)) snprintf(text, sizeof text, "%s", json_string_value(value));
-    else if (!json_is_number(value)) snprintf(text, sizeof text, "-");
+    if (!json_is_number(value)) snprintf(text, sizeof text, "-");
     else if (c->decimals < 0) snprintf(text, sizeof text, "%.4g", x);
     else snprintf(text, sizeof text, "%.*f", c->decimals, x);
-    fprintf(b->out, "%*s", c->width, text);
+    strbuf_print(&b->text, "%*s", c->width, json_is_string(value) ? json_string_value(value) : text);
 }
 
-static void print_row(const bench_sheet *b, const json_t *row) {
+static void print_head(bench_sheet *b) {
+    bench_machine_print(&b->text, json_object_get(b->doc, "machine"));
+    for (int i = 0; i < b->n_columns; i++) strbuf_print(&b->text, "%s%*s", i ? "  " : "", b->columns[i].width, b->columns[i].title);
+    strbuf_print(&b->text, "\n");
+}
+
+static void print_row(bench_sheet *b, const json_t *row) {
     for (int i = 0; i < b->n_columns; i++) {
-        if (i) fputs("  ", b->out);
+        if (i) strbuf_print(&b->text, "  ");
         print_cell(b, &b->columns[i], json_object_get(row, b->columns[i].key));
     }
-    fputs(json_is_true(json_object_get(row, "partial")) ? "  partial\n" : "\n", b->out);
-    fflush(b->out);
+    strbuf_print(&b->text, "%s\n", json_is_true(json_object_get(row, "partial")) ? "  partial" : "");
 }
 
-static void print_csv_text(FILE *f, const char *text) {
-    if (!strpbrk(text, ",\"\n")) {
-        fputs(text, f);
-        return;
-    }
-    fputc('"', f);
+static void print_csv_text(strbuf *to, const char *text) {
+    const bool quote = strpbrk(text, ",\"\n");
+    if (quote) strbuf_add(to, "\"", 1);
     for (; *text; text++) {
-        if (*text == '"') fputc('"', f);
-        fputc(*text, f);
+        if (*text == '"') strbuf_add(to, text, 1);
+        strbuf_add(to, text, 1);
     }
-    fputc('"', f);
+    if (quote) strbuf_add(to, "\"", 1);
 }
 
-static void print_csv(const bench_sheet *b, json_t *row) {
-    const char *key;
-    json_t *value;
-    bool first = true;
-    json_t *head = json_array_get(b->rows, 0);
-    json_object_foreach(head, key, value) {
-        const json_t *x = json_object_get(row, key);
-        if (!first) fputc(',', b->out);
-        first = false;
-        if (json_is_string(x)) print_csv_text(b->out, json_string_value(x));
-        else if (json_is_integer(x)) fprintf(b->out, "%lld", json_integer_value(x));
-        else if (json_is_real(x)) fprintf(b->out, "%.10g", json_real_value(x));
-        else if (json_is_boolean(x)) fputs(json_is_true(x) ? "true" : "false", b->out);
+/* The keys of the first row, or their values in `row`. */
+static void print_csv(bench_sheet *b, const json_t *row) {
+    const char *key, *comma = "";
+    json_t *ignored;
+    json_object_foreach(json_array_get(b->rows, 0), key, ignored) {
+        const json_t *x = row ? json_object_get(row, key) : NULL;
+        strbuf_print(&b->text, "%s", comma);
+        comma = ",";
+        if (!row) strbuf_print(&b->text, "%s", key);
+        else if (json_is_string(x)) print_csv_text(&b->text, json_string_value(x));
+        else if (json_is_integer(x)) strbuf_print(&b->text, "%lld", json_integer_value(x));
+        else if (json_is_real(x)) strbuf_print(&b->text, "%.10g", json_real_value(x));
+        else if (json_is_boolean(x)) strbuf_print(&b->text, "%s", json_is_true(x) ? "true" : "false");
     }
-    fputc('\n', b->out);
-    fflush(b->out);
-}
-
-static void print_csv_head(const bench_sheet *b, json_t *row) {
-    const char *key;
-    json_t *value;
-    bool first = true;
-    json_object_foreach(row, key, value) {
-        fprintf(b->out, "%s%s", first ? "" : ",", key);
-        first = false;
-    }
-    fputc('\n', b->out);
+    strbuf_print(&b->text, "\n");
 }
 
 void bench_sheet_add(bench_sheet *b, json_t *row) {
-    json_put(row, "partial", json_boolean(b->interrupted));
+    const bool first = !json_array_size(b->rows);
+    json_put(row, "partial", json_boolean(b->stopped));
     json_push(b->rows, row);
-    progress_wipe(&b->progress);
-    if (is_table(b)) print_row(b, row);
-    if (b->s->csv && json_array_size(b->rows) == 1) print_csv_head(b, row);
-    if (b->s->csv) print_csv(b, row);
+    if (is_table(b)) {
+        if (first) print_head(b);
+        print_row(b, row);
+    }
+    if (b->s->csv) {
+        if (first) print_csv(b, NULL);
+        print_csv(b, row);
+    }
+    emit(b);
 }
 
-void bench_sheet_note(bench_sheet *b, const char *fmt, ...) {
-    va_list args;
-    if (!is_table(b)) return;
-    progress_wipe(&b->progress);
-    va_start(args, fmt);
-    vfprintf(b->out, fmt, args);
-    va_end(args);
-    fflush(b->out);
+void bench_sheet_note(bench_sheet *b, const char *line) {
+    if (is_table(b)) strbuf_print(&b->text, "# %s\n", line);
+    emit(b);
 }
 
 int bench_sheet_status(bench_sheet *b, ingot_status status) {
     progress_wipe(&b->progress);
-    if (status == INGOT_OK) return CLI_DONE;
-    if (status != INGOT_E_CANCELLED) return cli_fail_status(status);
-    b->interrupted = true;
-    return CLI_DONE;
+    if (status == INGOT_E_CANCELLED) b->stopped = true;
+    return status == INGOT_OK || status == INGOT_E_CANCELLED ? CLI_DONE : cli_fail_status(status);
 }
 
 /* --- the end --- */
-static void look_back(bench_sheet *b) {
-    double others, stolen;
-    ingot_bench_load_since(&b->load, &others, &stolen);
-    json_put(b->doc, "others_share", json_number(others));
-    json_put(b->doc, "stolen_share", json_number(stolen));
-    if (is_table(b)) fprintf(b->out, "# others used %.1f %% of the cores meanwhile, the host took %.1f %%\n", 100 * others, 100 * stolen);
-    if (others + stolen > BUSY && !b->s->quiet) cli_warn("the machine was not idle: others used %.0f %% of its cores, its host took %.0f %%; absolute times are too long", 100 * others, 100 * stolen);
+static void print_end(bench_sheet *b) {
+    bench_look_back(b->doc, &b->load, b->s->quiet);
+    json_put(b->doc, "partial", json_boolean(b->stopped));
+    if (is_table(b)) {
+        strbuf_print(&b->text, "# others used %.1f %% of the cores meanwhile, the host took %.1f %%\n", 100 * json_number_value(json_object_get(b->doc, "others_share")),
+                     100 * json_number_value(json_object_get(b->doc, "stolen_share")));
+        if (b->stopped) strbuf_print(&b->text, "# interrupted: some rows are missing or of fewer rounds\n");
+    }
+    if (b->s->json) {
+        char *text = json_dumps(b->doc, b->s->output ? JSON_INDENT(1) : 0);
+        strbuf_add(&b->text, text ? text : "", text ? strlen(text) : 0);
+        strbuf_add(&b->text, "\n", 1);
+        free(text);
+    }
+    emit(b);
 }
 
-static int write_json(bench_sheet *b) {
-    json_put(b->doc, "partial", json_boolean(b->interrupted));
-    char *text = json_dumps(b->doc, b->to_file ? JSON_INDENT(1) | JSON_PRESERVE_ORDER : 0);
-    if (!text) return cli_fail("out of memory for the JSON output");
-    fprintf(b->out, "%s\n", text);
-    free(text);
-    return CLI_DONE;
-}
-
-static int close_output(const bench_sheet *b, int code) {
-    if (!b->to_file) return code; /* the program closes stdout, and checks it */
-    errno = 0;
-    const bool bad = ferror(b->out) || fflush(b->out);
-    return (fclose(b->out) || bad) && !code ? cli_fail("cannot write %s: %s", b->s->output, strerror(errno ? errno : EIO)) : code;
+static int write_file(const bench_sheet *b) {
+    FILE *f = fopen(b->s->output, "we");
+    const bool ok = f && fwrite(b->text.data, 1, b->text.n, f) == b->text.n;
+    const int saved = errno;
+    if (f && (fclose(f) == 0) && ok) return CLI_DONE;
+    return cli_fail("cannot write %s: %s", b->s->output, strerror(ok ? errno : saved));
 }
 
 int bench_sheet_close(bench_sheet *b, int code) {
     progress_wipe(&b->progress);
-    if (b->doc && !code) {
-        look_back(b);
-        if (b->interrupted && is_table(b)) fprintf(b->out, "# interrupted: what is there was measured in fewer rounds or not at all\n");
-        if (b->s->json) code = write_json(b);
-    }
-    if (b->out) code = close_output(b, code);
-    if (b->interrupted && !code) code = cli_fail("interrupted; what was finished is kept");
+    if (b->doc && !code) print_end(b);
+    if (b->doc && b->s->output && !code) code = write_file(b);
+    else if (b->doc && b->created) unlink(b->s->output);
+    if (b->lost) code = cli_output_failed();
+    else if (b->stopped && !code) code = cli_fail("interrupted; what was finished is kept");
     json_decref(b->doc);
+    strbuf_free(&b->text);
     return code;
 }
 
