@@ -10,10 +10,10 @@ all:
 check:
 	@scripts/check.sh
 
-# Decode attention of one layer, one thread; needs an idle machine to mean anything.
+# Bandwidth and decode attention; needs an idle machine to mean anything (docs/benchmarks.md).
 bench: all
-	@$(BUILD) --target ingot-bench
-	build/bench/attn_quick f16 q8_0 int4:32 int4:128
+	build/ingot bench copy
+	build/ingot bench attn
 
 PREFIX ?= /usr/local
 install: all

@@ -27,7 +27,7 @@ ARROWS = {
     "model": {"backend", "gguf", "wtype", "tokenizer", "calibration/fingerprint.h", "base"},
     "engine": {"model", "cache", "method", "calibration", "tokenizer", "backend", "gguf", "wtype", "base"},
     "eval": {"engine/capture.h", "model/output_moment.h", "calibration/derive.h", "cache/cache_team.h", "policy", "codec", "transform", "base"},
-    "bench": {"cache", "backend", "codec", "transform", "eval/stats.h", "base"},
+    "bench": {"cache", "backend", "codec", "eval/stats.h", "base"},
     "tools/common": set(),
     "tools/ingot": {"tools/common"},
 }

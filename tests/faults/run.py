@@ -18,7 +18,7 @@ from faults import FAULTS
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 TREE = os.path.join(ROOT, "build-faults/tree")
 BUILD = os.path.join(ROOT, "build-faults/build")
-COPIED = ("CMakeLists.txt", "cmake", "include", "src", "tests", "bench/CMakeLists.txt")
+COPIED = ("CMakeLists.txt", "cmake", "include", "src", "tests")
 
 
 def copy_tree():
