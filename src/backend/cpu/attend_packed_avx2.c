@@ -2,10 +2,11 @@
 #include "attend_phase.h"
 
 /* Pairs of s16: channels 0 and 2 of a quad, then 1 and 3. */
-VEC_INLINE void pack_query(__m256i i, int32_t (*out)[2]) {
+VEC_INLINE void pack_query(__m256i i, int digits, int32_t *out) {
+    (void)digits;
     const __m256i late = _mm256_slli_epi32(_mm256_shuffle_epi32(i, 0x0e), 16), pair = _mm256_blend_epi16(i, late, 0xaa);
-    _mm_storel_epi64((void *)out[0], _mm256_castsi256_si128(pair));
-    _mm_storel_epi64((void *)out[1], _mm256_extracti128_si256(pair, 1));
+    _mm_storel_epi64((void *)out, _mm256_castsi256_si128(pair));
+    _mm_storel_epi64((void *)(out + 2), _mm256_extracti128_si256(pair, 1));
 }
 
 /* Books are looked up as signed numbers. */

@@ -1,14 +1,16 @@
 /* The packed attention with AVX-512. */
 #include "attend_dot_avx512.h"
 
-/* Digits: the high bytes of a quad, then the low ones. */
-VEC_INLINE void pack_query(__m512i i, int32_t (*out)[2]) {
+/* Digits: the high bytes of a quad, then the low ones; small numbers are low ones alone. */
+VEC_INLINE void pack_query(__m512i i, const int digits, int32_t *out) {
+    if (digits == 1) {
+        _mm_storeu_si128((void *)out, _mm512_cvtepi32_epi8(i));
+        return;
+    }
     const __m512i high = _mm512_srai_epi32(_mm512_add_epi32(i, _mm512_set1_epi32(128)), 8);
-    const __m512i low = _mm512_sub_epi32(i, _mm512_slli_epi32(high, 8));
-    int32_t digit[2][4];
-    _mm_storeu_si128((void *)digit[0], _mm512_cvtepi32_epi8(high));
-    _mm_storeu_si128((void *)digit[1], _mm512_cvtepi32_epi8(low));
-    for (int j = 0; j < 4; j++) out[j][0] = digit[0][j], out[j][1] = digit[1][j];
+    const __m128i first = _mm512_cvtepi32_epi8(high), second = _mm512_cvtepi32_epi8(i); /* i - 256 * high, in the lowest byte */
+    _mm_storeu_si128((void *)out, _mm_unpacklo_epi32(first, second));
+    _mm_storeu_si128((void *)(out + 4), _mm_unpackhi_epi32(first, second));
 }
 
 /* Books are looked up with 128 added, nibbles are as stored. */

@@ -13,9 +13,9 @@ static int row_of(const attend_block *b, int lane) {
 
 static void block_start(attend_block *b, const attend_call *c) {
     const ingot_attend_args *a = c->a;
+    prepare_queries(b, c);
     for (int r = 0; r < b->n; r++) {
         const int row = b->row0 + r;
-        prepare_query(b, c, r, cpu_query_row(a, row));
         b->o[r] = a->o + (ptrdiff_t)row * a->v.dim;
         memset(b->l[r], 0, sizeof b->l[r]);
         b->l[r][0] = a->l[row];
