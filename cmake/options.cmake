@@ -1,11 +1,16 @@
 # Options, and the flags that every file gets.
 option(BUILD_SHARED_LIBS "Build shared instead of static libraries" OFF)
+option(INGOT_ENGINE "Build the engine: models, tokenizers, evaluation (needs PCRE2 and utf8proc)" ON)
 option(INGOT_TOOLS "Build the program" ON)
 option(INGOT_TESTS "Build the test program" ON)
 option(INGOT_FUZZ "Build the fuzz targets, everything instrumented (clang only)" OFF)
 option(INGOT_DEBUG "Assertions and guards that cost time" OFF)
 option(INGOT_WERROR "Warnings are errors" OFF)
 set(INGOT_SANITIZE "" CACHE STRING "Sanitizers to build with, such as address,undefined")
+
+if(INGOT_TOOLS AND NOT INGOT_ENGINE)
+  message(FATAL_ERROR "The program needs the engine: INGOT_ENGINE=OFF goes with INGOT_TOOLS=OFF")
+endif()
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Release or Debug" FORCE)

@@ -111,7 +111,7 @@ static void split_rows(const float *codebook, int group, uint16_t *index, int n)
         float low = INFINITY, high = -INFINITY;
         for (int i = 0; i < n; i++) {
             const float c = codebook[index[i] * group + k];
-            low = fminf(low, c), high = fmaxf(high, c);
+            low = c < low ? c : low, high = c > high ? c : high; /* gcc 12 for Arm fails on fminf here */
         }
         if (high - low > width) width = high - low, widest = k;
     }

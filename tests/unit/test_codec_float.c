@@ -110,7 +110,7 @@ TEST("codec float/mxfp4 follows the rules of OCP MX") {
             const int block = f.dim - at < 32 ? f.dim - at : 32;
             const uint8_t *b = row + 17 * g;
             double top = 0;
-            for (int i = 0; i < block; i++) top = fmax(top, fabs((double)x[at + i]));
+            for (int i = 0; i < block; i++) if (fabs((double)x[at + i]) > top) top = fabs((double)x[at + i]);
             frexp(top, &exponent); /* top = fraction in [1/2, 1) times 2^exponent */
             CHECK_INT(b[0], exponent - 1 - 2 + 127);
             for (int i = 0; i < block; i++) {
@@ -136,7 +136,7 @@ TEST("codec float/nvfp4 rounds the scale first and the codes against it") {
         test_case("vector %d", n);
         for (int g = 0; g < 5; g++) {
             float top = 0;
-            for (int i = 0; i < 16; i++) top = fmaxf(top, fabsf(x[16 * g + i]));
+            for (int i = 0; i < 16; i++) if (fabsf(x[16 * g + i]) > top) top = fabsf(x[16 * g + i]);
             CHECK_INT(row[g], ingot_f32_to_e4m3(top / 6));
             for (int i = 16 * g; i < 16 * g + 16; i++) {
                 const int code = codec_bits_at(row + 5, 4, i), want = row[g] ? nearest_e2m1((double)(x[i] / (float)e4m3_value(row[g]))) : 0;
