@@ -142,8 +142,8 @@ VEC_INLINE void k_channels(const tile_kind kind, const int n, const int tbs, con
     }
 }
 
-/* Token blocks at once; a block of tokens with common scales has two or four. */
-VEC_INLINE int tbs_of(const int n, const int digits) { return n * digits > 8 ? 1 : n * digits > 2 ? 2 : 4; }
+/* Token blocks at once: as many as leave registers for sums and accumulators. A block of tokens with common scales has two or four. */
+VEC_INLINE int tbs_of(const int n, const int digits) { return n * (digits + 1) * 4 <= 24 ? 4 : n * (digits + 1) * 2 <= 24 ? 2 : 1; }
 
 VEC_INLINE void k_integer(const tile_kind kind, const int digits, const int n, const attend_block *b, const attend_call *call, attend_page *pg) {
     const int tbs = tbs_of(n, digits);
