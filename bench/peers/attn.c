@@ -155,6 +155,7 @@ int main(int argc, char **argv) {
         else if (!strcmp(a, "--head-dim")) opt.g.dim = (int)peer_number(a, v, 32, 1024);
         else if (!strcmp(a, "--threads")) opt.threads = (int)peer_number(a, v, 1, 512);
         else if (!strcmp(a, "--rotate-mib")) opt.rotate_bytes = (size_t)peer_number(a, v, 0, 1 << 20) << 20;
+        else if (!strcmp(a, "--clock")) peer_clock(v);
         else if (!strcmp(a, "--budget-ms")) opt.budget_s = (double)peer_number(a, v, 0, 600000) * 1e-3;
         else if (!strcmp(a, "--path") && (!strcmp(v, "flash") || !strcmp(v, "matmul"))) opt.matmul = *v == 'm';
         else if (!strcmp(a, "--layout") && (!strcmp(v, "tokens") || !strcmp(v, "heads"))) opt.g.layout = *v == 't' ? LAYOUT_TOKENS : LAYOUT_HEADS;

@@ -8,7 +8,10 @@
 /* Says what is wrong, with the value where there is one, and ends the program. */
 _Noreturn void peer_die(const char *what, const char *value);
 
-/* Seconds on the wall's clock. */
+/* What peer_now counts: `wall`, or `cpu`, time that the process ran. Ends the program for another name. */
+void peer_clock(const char *name);
+
+/* Seconds. */
 double peer_now(void);
 
 /* The peer's type of that name; ends the program where it has none. */

@@ -12,6 +12,7 @@ import argparse
 import itertools
 import json
 import os
+import signal
 import sys
 import tempfile
 
@@ -60,6 +61,7 @@ def arguments():
     a.add_argument("--threads", type=counts, default="1", help="list")
     a.add_argument("--rounds", type=int, default=3, help="how often everything has its turn")
     a.add_argument("--seconds", type=float, default=0.5, help="of measuring in each turn, about")
+    a.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="cpu: time that threads ran, which others on the machine disturb less; one thread only")
     a.add_argument("-o", "--output", default="peers", help="OUTPUT.json and OUTPUT.md are written")
     one = a.add_argument_group("one attention operation")
     one.add_argument("--ctx", type=counts, default="4K,32K", help="list of contexts; 4K is 4096")
@@ -78,6 +80,8 @@ def arguments():
         a.error("name a peer: --llama DIR, --ik DIR or both")
     if o.rounds < 1 or o.seconds <= 0 or o.gen < 2 or 0 in o.threads:
         a.error("rounds and threads from 1, seconds above 0, tokens to decode from 2")
+    if o.clock == "cpu" and o.threads != [1]:
+        a.error("--clock cpu counts the peers' waiting threads as work: one thread only")
     return o
 
 
@@ -116,8 +120,7 @@ def measure(o, work, run, points, all_engines):
         run["machine"] = ingot.machine
 
     def say(point, r, engine):
-        if sys.stderr.isatty():
-            print(f"round {r + 1}/{o.rounds} {engine} {point}", file=sys.stderr)
+        print(f"round {r + 1}/{o.rounds} {engine} {point}", file=sys.stderr)
 
     rounds.turns(all_engines, points, o.rounds, lambda e, point: (e.model if o.model else e.attn)(point, o), keep, say)
 
@@ -125,9 +128,11 @@ def measure(o, work, run, points, all_engines):
 def main():
     o = arguments()
     points, all_engines = points_of(o), []
-    run = {"what": "model" if o.model else "attn", "model": o.model and os.path.basename(o.model), "rounds": o.rounds, "seconds": o.seconds, "layout": o.layout,
+    run = {"what": "model" if o.model else "attn", "model": o.model and os.path.basename(o.model), "rounds": o.rounds, "seconds": o.seconds, "clock": o.clock, "layout": o.layout,
            "rotate_mib": o.rotate_mib, "machine": None, "engines": {}, "idle_before": 1.0, "others_share": None, "partial": None, "rows": []}
     watch = rounds.Others()
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="ingot-peers-") as work:
         try:
             measure(o, work, run, points, all_engines)

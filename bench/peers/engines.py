@@ -63,7 +63,7 @@ class Peer:
         for label, (k, v, path) in zip(self.labels, self.types):
             text = run([os.path.join(self.programs, "peer-attn"), "--ctx", str(cell["ctx"]), "--heads", str(cell["heads"]), "--kv-heads", str(cell["kv_heads"]),
                         "--head-dim", str(cell["head_dim"]), "--threads", str(cell["threads"]), "--types", f"{k}:{v}", "--path", path,
-                        "--layout", o.layout, "--rotate-mib", str(o.rotate_mib), "--budget-ms", str(int(o.seconds * 1000))])
+                        "--layout", o.layout, "--rotate-mib", str(o.rotate_mib), "--clock", o.clock, "--budget-ms", str(int(o.seconds * 1000))])
             yield {"engine": self.name, "method": label, **json.loads(text)}
 
     def model(self, test, o):
@@ -76,7 +76,7 @@ class Peer:
     def _start(self, types, threads, o):
         k, v, path = types
         return subprocess.Popen([os.path.join(self.programs, "peer-model"), "-m", o.model, "--type-k", k, "--type-v", v, "--flash", str(int(path == "flash")),
-                                 "--threads", str(threads), "--budget-ms", str(int(o.seconds * 1000))], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                                 "--threads", str(threads), "--clock", o.clock, "--budget-ms", str(int(o.seconds * 1000))], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def _ask(self, process, label, test):
         request = f"prefill {test['n_tokens']}" if test["test"] == "prefill" else f"decode {test['depth']} {test['n_tokens']}"
@@ -111,7 +111,7 @@ class Ingot:
         return {"commit": commit, "changed": changed, "program": run([self.program, "version"]).strip()}
 
     def _bench(self, o, threads, *words):
-        reply = json.loads(run([self.program, "bench", *words, "--kv", self.plans, "--threads", str(threads), "--min-time", str(o.seconds), "--json", "-q"]))
+        reply = json.loads(run([self.program, "bench", *words, "--kv", self.plans, "--threads", str(threads), "--min-time", str(o.seconds), "--clock", o.clock, "--json", "-q"]))
         self.machine = reply["machine"]
         for row in reply["rows"]:
             yield {"engine": self.name, **row}

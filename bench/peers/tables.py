@@ -71,7 +71,7 @@ def model(rows, points):
 
 def heading(run):
     machine, others = run["machine"] or {}, run["others_share"]
-    lines = [f"{machine.get('processor', 'unknown processor')}, {machine.get('cores', '?')} cores, {machine.get('system', '')}; {run['rounds']} rounds by turns; "
+    lines = [f"{machine.get('processor', 'unknown processor')}, {machine.get('cores', '?')} cores, {machine.get('system', '')}; {run['rounds']} rounds by turns, {run['clock']} time; "
              f"before the run the machine was {100 * run['idle_before']:.0f} % idle"
              + ("." if others is None else f", during it other programs took {100 * others:.0f} % of it.")]
     for name, e in run["engines"].items():

@@ -99,3 +99,7 @@ def test_needs_a_peer():
 def test_peer_that_is_not_built():
     text = refused("--llama", harness.folder)
     assert "build the peer first" in text and harness.folder in text, text
+
+
+def test_cpu_clock_is_for_one_thread():
+    assert "one thread only" in refused("--llama", harness.folder, "--clock", "cpu", "--threads", "1,2")
