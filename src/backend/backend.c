@@ -14,10 +14,10 @@ static const struct { const char *name; void (*init)(ingot_backend *b); } regist
 #undef BACKEND
 };
 
-enum { N_BACKENDS = (int)(sizeof registry / sizeof registry[0]), N_ISAS = INGOT_ISA_NEON + 1 };
+enum { N_BACKENDS = (int)(sizeof registry / sizeof registry[0]) };
 
-static ingot_backend tables[N_BACKENDS][N_ISAS];
-static bool filled[N_BACKENDS][N_ISAS];
+static ingot_backend tables[N_BACKENDS][INGOT_N_ISAS];
+static bool filled[N_BACKENDS][INGOT_N_ISAS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 int ingot_backend_count(void) { return N_BACKENDS; }

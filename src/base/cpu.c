@@ -6,10 +6,13 @@
 #include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#elif defined(__aarch64__) && defined(__APPLE__)
+#include <sys/sysctl.h>
 #endif
 
-static const char *const names[] = {"ref", "avx2", "avx512", "neon"};
-enum { N_NAMES = sizeof names / sizeof names[0] };
+static const char *const names[INGOT_N_ISAS] = {"ref", "avx2", "avx512", "neon", "dotprod", "i8mm"};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static ingot_cpu detected; /* all the machine has, before any limit */
@@ -69,31 +72,51 @@ static void detect(ingot_cpu *c) {
     c->amx_int8 = tiles && has(l7.d, 24) && has(l7.d, 25);
 }
 #elif defined(__aarch64__)
+#if defined(__linux__)
+/* Bits of the kernel's ABI for arm64; older C libraries have no names for the later ones. */
+static bool has_dotprod(void) { return getauxval(AT_HWCAP) >> 20 & 1; }
+static bool has_i8mm(void) { return getauxval(AT_HWCAP2) >> 13 & 1; }
+static void brand(char out[64]) { snprintf(out, 64, "aarch64"); }
+#elif defined(__APPLE__)
+static bool has_feature(const char *name) {
+    int value = 0;
+    size_t size = sizeof value;
+    return sysctlbyname(name, &value, &size, NULL, 0) == 0 && value;
+}
+static bool has_dotprod(void) { return has_feature("hw.optional.arm.FEAT_DotProd"); }
+static bool has_i8mm(void) { return has_feature("hw.optional.arm.FEAT_I8MM"); }
+static void brand(char out[64]) {
+    size_t size = 64;
+    if (sysctlbyname("machdep.cpu.brand_string", out, &size, NULL, 0) != 0) snprintf(out, 64, "aarch64");
+}
+#else
+static bool has_dotprod(void) { return false; }
+static bool has_i8mm(void) { return false; }
+static void brand(char out[64]) { snprintf(out, 64, "aarch64"); }
+#endif
+
 /* Advanced SIMD is part of every AArch64 processor. */
 static void detect(ingot_cpu *c) {
-    c->machine = INGOT_ISA_NEON;
-    snprintf(c->name, sizeof c->name, "aarch64");
+    brand(c->name);
+    c->machine = !has_dotprod() ? INGOT_ISA_NEON : has_i8mm() ? INGOT_ISA_I8MM : INGOT_ISA_DOTPROD;
 }
 #else
 static void detect(ingot_cpu *c) { snprintf(c->name, sizeof c->name, "generic"); }
 #endif
 
-static bool reachable(ingot_isa isa) {
-    if (isa == INGOT_ISA_REF || isa == detected.machine) return true;
-    return detected.machine == INGOT_ISA_AVX512 && isa == INGOT_ISA_AVX2;
-}
-
 /* Whether a limit of this name makes sense here: naming a level above the machine's is no limit, naming one of
  * another processor family is a mistake. */
 static bool own_family(ingot_isa isa) {
 #if defined(__x86_64__)
-    return isa != INGOT_ISA_NEON;
+    return isa < INGOT_ISA_NEON;
 #elif defined(__aarch64__)
-    return isa == INGOT_ISA_REF || isa == INGOT_ISA_NEON;
+    return isa == INGOT_ISA_REF || isa >= INGOT_ISA_NEON;
 #else
     return isa == INGOT_ISA_REF;
 #endif
 }
+
+static bool reachable(ingot_isa isa) { return own_family(isa) && isa <= detected.machine; }
 
 /* `current` becomes the machine without what builds on more than `isa`. */
 static void limit(ingot_isa isa) {
@@ -121,10 +144,10 @@ const ingot_cpu *ingot_cpu_get(void) {
     return &current;
 }
 
-const char *ingot_isa_name(ingot_isa isa) { return (unsigned)isa < N_NAMES ? names[isa] : "unknown"; }
+const char *ingot_isa_name(ingot_isa isa) { return (unsigned)isa < INGOT_N_ISAS ? names[isa] : "unknown"; }
 
 bool ingot_isa_parse(const char *s, ingot_isa *out) {
-    for (int i = 0; i < N_NAMES; i++) {
+    for (int i = 0; i < INGOT_N_ISAS; i++) {
         if (strcmp(s, names[i]) != 0) continue;
         *out = (ingot_isa)i;
         return true;

@@ -43,7 +43,7 @@ static int usage(const char *problem, const char *value) {
 }
 
 static void list_levels(void) {
-    for (int i = 0; i <= INGOT_ISA_NEON; i++)
+    for (int i = 0; i < INGOT_N_ISAS; i++)
         if (ingot_cpu_force((ingot_isa)i)) puts(ingot_isa_name((ingot_isa)i));
 }
 

@@ -1,5 +1,5 @@
 /* The test runner: TEST registers a function; checks record failures and go on. One program runs all C tests:
- *   ingot-tests [-l] [-f SUBSTRING]... [-x SUBSTRING]... [--level ref|avx2|avx512|neon]
+ *   ingot-tests [-l] [-f SUBSTRING]... [-x SUBSTRING]... [--level LEVEL]
  * and ends with the line "N passed, N failed, N skipped". A test that did no check fails. */
 #ifndef INGOT_TEST_H
 #define INGOT_TEST_H

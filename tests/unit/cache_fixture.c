@@ -10,7 +10,7 @@ int targets(target out[8]) {
     const ingot_isa before = ingot_cpu_get()->isa;
     int n = 0;
     out[n++] = (target){"ref", INGOT_ISA_REF};
-    for (int isa = INGOT_ISA_REF; isa <= INGOT_ISA_NEON; isa++)
+    for (int isa = INGOT_ISA_REF; isa < INGOT_N_ISAS; isa++)
         if (ingot_cpu_force((ingot_isa)isa)) out[n++] = (target){"cpu", (ingot_isa)isa};
     ingot_cpu_force(before);
     return n;

@@ -76,7 +76,7 @@ TEST("error/every status has a name of its own") {
 }
 
 TEST("cpu/levels have names and only the machine's can be forced") {
-    for (int i = INGOT_ISA_REF; i <= INGOT_ISA_NEON; i++) {
+    for (int i = INGOT_ISA_REF; i < INGOT_N_ISAS; i++) {
         ingot_isa back;
         CHECK(ingot_isa_parse(ingot_isa_name((ingot_isa)i), &back) && (int)back == i);
     }
@@ -95,17 +95,21 @@ TEST("cpu/levels have names and only the machine's can be forced") {
     __builtin_cpu_init(); /* the compiler's own detection as a second opinion */
     CHECK_INT(cpu->machine >= INGOT_ISA_AVX2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"));
     if (cpu->machine == INGOT_ISA_AVX512) CHECK(__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni"));
+#elif defined(__aarch64__)
+    CHECK(!ingot_cpu_force(INGOT_ISA_AVX2));
+    CHECK(cpu->machine >= INGOT_ISA_NEON && ingot_cpu_force(INGOT_ISA_NEON));
 #endif
 }
 
 /* The level is read once a process, so these run in a process of their own with the variable set. */
 TEST("cpu/probe the level in use") {
     const char *env = getenv("INGOT_CPU"), *bad = ingot_cpu_bad_env();
+    const ingot_cpu *cpu = ingot_cpu_get();
+    ingot_isa named;
     if (!env) CHECK(!bad);
-    else if (strcmp(env, "ref") == 0) CHECK(!bad && ingot_cpu_get()->isa == INGOT_ISA_REF);
-    else if (strcmp(env, "banana") == 0) CHECK_STR(bad, "banana");
-    else if (strcmp(env, "neon") == 0) CHECK_INT(bad == NULL, ingot_cpu_get()->machine == INGOT_ISA_NEON);
-    else CHECK(bad || ingot_cpu_get()->isa <= ingot_cpu_get()->machine);
+    else if (!ingot_isa_parse(env, &named)) CHECK_STR(bad, env);
+    else if (named != INGOT_ISA_REF && (named >= INGOT_ISA_NEON) != (cpu->machine >= INGOT_ISA_NEON)) CHECK_STR(bad, env); /* of another family */
+    else CHECK(!bad && cpu->isa == (named < cpu->machine ? named : cpu->machine));
 }
 
 TEST("cpu/INGOT_CPU limits the level and a wrong name is kept for the message") {
@@ -114,7 +118,7 @@ TEST("cpu/INGOT_CPU limits the level and a wrong name is kept for the message") 
     const long n = readlink("/proc/self/exe", exe, sizeof exe - 1);
     if (!CHECK(n > 0)) return;
     exe[n] = 0;
-    static const char *const values[] = {"ref", "avx2", "avx512", "neon", "banana"};
+    static const char *const values[] = {"ref", "avx2", "avx512", "neon", "dotprod", "i8mm", "banana"};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         test_case("INGOT_CPU=%s", values[i]);
         snprintf(command, sizeof command, "INGOT_CPU=%s '%s' --no-fork -f 'cpu/probe the level' >/dev/null", values[i], exe);
