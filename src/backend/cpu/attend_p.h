@@ -105,14 +105,25 @@ VEC_INLINE void p_mids(const tile16 *t, int g, const attend_page *pg, const vf *
     if (t->shift != 0) VEC_UNROLL(8) for (int i = 0; i < XV; i++) mids[i] = vf_fma(scales[i], vf_set(t->shift), mids[i]);
 }
 
+/* Of each group, the largest scale and its inverse. Long chains of operations, which overlap here, and with what follows. */
+VEC_INLINE void p_largest_scales(const tile16 *t, const attend_page *pg, float *tops, float *inverses) {
+    for (int g = 0; g < t->n_groups; g++) {
+        const uint16_t *scales = (const uint16_t *)(const void *)pg->v + tile16_v_scale(g, 0);
+        const __m128 top = _mm_max_ss(largest_scale(scales, pg->window.lo, pg->window.hi), _mm_set_ss(1e-30f));
+        _mm_store_ss(tops + g, top);
+        _mm_store_ss(inverses + g, _mm_div_ss(_mm_set_ss(1.f), top));
+    }
+}
+
 /* Weights as integers, in units of the page's own maximum. */
 VEC_INLINE void p_integer(const int digits, const int n, attend_block *b, const attend_call *c, attend_page *pg) {
     const tile16 *t16 = &c->v;
     const bool mids = attend_has_mids(t16);
     const float unit = c->v_kind == TILE_LINEAR4 ? t16->unit * LINEAR4_UNIT : t16->unit;
     p_rows s;
-    float shift[16], worth[16];
+    float shift[16], worth[16], tops[MAX_GROUPS], inverses[MAX_GROUPS];
     vf worths[RV];
+    p_largest_scales(t16, pg, tops, inverses);
     p_start(n, &s, b, c, pg, mids ? t16->n_groups : 0);
     VEC_UNROLL(2) for (int i = 0; i < RV; i++) {
         vf_store(shift + i * VW, vf_sub(vf_set(weight_max_log2(digits)), s.top[i]));
@@ -130,18 +141,16 @@ VEC_INLINE void p_integer(const int digits, const int n, attend_block *b, const 
     }
     for (int g = 0; g < t16->n_groups; g++) {
         const uint16_t *scales = (const uint16_t *)(const void *)pg->v + tile16_v_scale(g, 0);
-        const __m128 top = _mm_max_ss(largest_scale(scales, pg->window.lo, pg->window.hi), _mm_set_ss(1e-30f));
-        const float inverse = _mm_cvtss_f32(_mm_div_ss(_mm_set_ss(1.f), top));
         const vf *x = &s.x[0][0];
         vf w[XV], m[XV];
-        VEC_UNROLL(2) for (int i = 0; i < RV; i++) vf_store(pg->factor[g] + i * VW, vf_mul(worths[i], vf_set(_mm_cvtss_f32(top) * unit)));
+        VEC_UNROLL(2) for (int i = 0; i < RV; i++) vf_store(pg->factor[g] + i * VW, vf_mul(worths[i], vf_set(tops[g] * unit)));
         p_load_plane(w, scales, pg);
         if (mids) {
             p_mids(t16, g, pg, w, m);
             VEC_UNROLL(8) for (int r = 0; r < n; r++) p_add_mids(s.x[r], m, worth[lane_of(r)], b->mid + (r * t16->n_groups + g) * 16);
             if (t16->signed_scale) VEC_UNROLL(8) for (int i = 0; i < XV; i++) w[i] = vf_max(w[i], vf_sub(vf_zero(), w[i]));
         }
-        VEC_UNROLL(8) for (int i = 0; i < XV; i++) w[i] = vf_mul(w[i], vf_set(inverse));
+        VEC_UNROLL(8) for (int i = 0; i < XV; i++) w[i] = vf_mul(w[i], vf_set(inverses[g]));
         __asm__ volatile("" : "+r"(x) : : "memory"); /* keeps the weights in memory, where they fit, not half in registers */
         VEC_UNROLL(8) for (int r = 0; r < n; r++) {
             pg->ahead = ask_ahead(pg->ahead, pg->ahead_end, ((mids ? 8 : 12) + n - 1) / n);
