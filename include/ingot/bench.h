@@ -151,7 +151,7 @@ typedef struct ingot_bench_copy_result {
     double n_bytes;
     double read_gb_s, copy_gb_s; /* 1e9 bytes a second; copy: read and written bytes together */
 } ingot_bench_copy_result;
-/* n_bytes: of one read or copy; 0: 64 MiB. Errors as above. */
+/* n_bytes: of one read or copy; 0: 64 MiB, or what is rotated over if that is less. Errors as above. */
 ingot_status ingot_bench_copy(ingot_bench_copy_result *out, ingot_device *device, const ingot_bench_protocol *protocol, size_t n_bytes);
 void ingot_bench_copy_free(ingot_bench_copy_result *r);
 

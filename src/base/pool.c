@@ -106,7 +106,7 @@ static void *worker(void *arg) {
     }
 }
 
-static int usable_cores(void) {
+int ingot_pool_usable_cores(void) {
 #if defined(__linux__)
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
@@ -143,7 +143,7 @@ ingot_status ingot_pool_create(ingot_pool **out, int n_threads) {
     *out = NULL;
     if (n_threads < 0 || n_threads > MAX_THREADS)
         return ingot_fail(INGOT_E_INVALID, "%d threads: 0 (one per core) to %d are possible", n_threads, MAX_THREADS);
-    const int cores = usable_cores();
+    const int cores = ingot_pool_usable_cores();
     const int n = n_threads ? n_threads : cores < MAX_THREADS ? cores : MAX_THREADS;
     ingot_pool *p = ingot_alloc(sizeof *p, INGOT_MEM_OTHER);
     if (!p) return ingot_fail(INGOT_E_NOMEM, "no memory for a pool of %d threads", n);

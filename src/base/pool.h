@@ -15,6 +15,8 @@ typedef struct ingot_team {
 
 typedef void (*ingot_team_fn)(const ingot_team *team, void *arg);
 
+/* Cores that this process may run on (affinity honoured). */
+int ingot_pool_usable_cores(void);
 /* n_threads 0 = one per usable core (affinity honoured). */
 ingot_status ingot_pool_create(ingot_pool **out, int n_threads);
 void ingot_pool_destroy(ingot_pool *pool);

@@ -7,12 +7,12 @@
 #include <string.h>
 
 enum { HELD = 512, ROWS = 1024, FILL_BATCH = 512, HASHED_FROM = 256, HASHED_TO = 320, ROOM_STEPS = 8, LEAST_ROOM = 4096 };
-#define PIECE ((size_t)64 << 20)
+#define USUAL_PIECE ((size_t)64 << 20)
 
 typedef struct append_job {
     const ingot_bench_append_config *c;
     ingot_device *device;
-    size_t cold;
+    size_t cold, piece;       /* bytes to rotate over, and to copy in a round */
     bench_stream in, to;      /* new vectors come from `in`; in every round a piece of it is copied to `to` */
     ingot_bench_times copy;
     float *k, *v;             /* [ROWS] to fill with */
@@ -32,6 +32,7 @@ typedef struct append_case {
 
 static size_t row_floats(const append_job *j) { return (size_t)j->c->n_kv_heads * (size_t)j->c->head_dim; }
 static size_t input_bytes(const append_job *j) { return row_floats(j) * (size_t)j->c->n_tokens * sizeof(float); } /* of one side */
+static size_t region_piece(const append_job *j) { return j->piece > 2 * input_bytes(j) ? j->piece : 2 * input_bytes(j); }
 static int capacity(const append_job *j) {
     const int room = ROOM_STEPS * j->c->n_tokens;
     return HELD + INGOT_PAGE_TOKENS + (room > LEAST_ROOM ? room : LEAST_ROOM);
@@ -125,7 +126,7 @@ static ingot_status run_op(void *self, int round, uint64_t *ns) {
 static ingot_status run_copy(void *self, int round, uint64_t *ns) {
     append_job *j = self;
     (void)round;
-    *ns = ingot_bench_stream_copy(&j->in, &j->to, j->device->pool, j->c->protocol.cpu_time, PIECE);
+    *ns = ingot_bench_stream_copy(&j->in, &j->to, j->device->pool, j->c->protocol.cpu_time, j->piece);
     return INGOT_OK;
 }
 
@@ -136,7 +137,7 @@ static void finish(append_case *a, const ingot_bench_times *copy) {
     for (int i = 0; i < r->op.n; i++) r->mean_us += r->op.us[i] / r->op.n;
     r->bytes_in = a->in / r->op.n;
     r->bytes_out = a->out / r->op.n;
-    r->copy_gb_s = (ingot_bench_summary){2e-3 * (double)PIECE / copy->sum.median, 2e-3 * (double)PIECE / copy->sum.least, copy->sum.noise_pct};
+    r->copy_gb_s = (ingot_bench_summary){2e-3 * (double)a->job->piece / copy->sum.median, 2e-3 * (double)a->job->piece / copy->sum.least, copy->sum.noise_pct};
 }
 
 static ingot_status measure(append_job *j, append_case *cases, int n) {
@@ -157,10 +158,10 @@ static ingot_status measure(append_job *j, append_case *cases, int n) {
 
 /* The region that vectors come from, all of it finite floats. */
 static ingot_status open_inputs(append_job *j) {
-    INGOT_TRY(ingot_bench_stream_open(&j->in, j->device->pool, j->cold, PIECE > 2 * input_bytes(j) ? PIECE : 2 * input_bytes(j)));
+    INGOT_TRY(ingot_bench_stream_open(&j->in, j->device->pool, j->cold, region_piece(j)));
     const size_t width = row_floats(j) * ROWS * sizeof(float);
     for (size_t at = 0; at < j->in.bytes; at += width) memcpy(j->in.base + at, j->k, j->in.bytes - at < width ? j->in.bytes - at : width);
-    return ingot_bench_stream_open(&j->to, j->device->pool, j->cold, PIECE);
+    return ingot_bench_stream_open(&j->to, j->device->pool, j->cold, j->piece);
 }
 
 static ingot_status weigh(append_case *a, double *wanted) {
@@ -170,13 +171,13 @@ static ingot_status weigh(append_case *a, double *wanted) {
     INGOT_TRY(ingot_bench_no_memory(open_cache(a, &cache)));
     ingot_cache_memory_get(cache, &memory);
     ingot_cache_destroy(cache);
-    a->row->n_copies = (int)(a->job->cold / (2 * PIECE)) + 2; /* so much is copied between two turns of the same cache */
+    a->row->n_copies = (int)(a->job->cold / (2 * a->job->piece)) + 2; /* so much is copied between two turns of the same cache */
     *wanted += (double)memory.capacity_bytes * a->row->n_copies;
     return INGOT_OK;
 }
 
 static ingot_status prepare(append_job *j, append_case *cases, int n) {
-    double wanted = 2 * (double)ingot_bench_stream_bytes(j->cold, PIECE > 2 * input_bytes(j) ? PIECE : 2 * input_bytes(j));
+    double wanted = 2 * (double)ingot_bench_stream_bytes(j->cold, region_piece(j));
     bool any = false;
     for (int i = 0; i < n; i++) any |= ingot_bench_settle(&cases[i].row->status, cases[i].row->message, weigh(&cases[i], &wanted)) == INGOT_OK;
     if (!any) return INGOT_OK;
@@ -203,6 +204,7 @@ ingot_status ingot_bench_append(ingot_bench_append_row *out, ingot_device *devic
     for (int i = 0; i < n; i++) out[i] = (ingot_bench_append_row){0};
     INGOT_TRY(check(c));
     append_job j = {.c = c, .device = device, .cold = ingot_bench_cold_bytes(&c->protocol)};
+    j.piece = j.cold < USUAL_PIECE ? j.cold : USUAL_PIECE;
     append_case *cases = ingot_alloc_array((size_t)n, sizeof *cases, INGOT_MEM_OTHER);
     ingot_status s = cases ? INGOT_OK : ingot_fail(INGOT_E_NOMEM, "no memory for %d plans", n);
     for (int i = 0; cases && i < n; i++) cases[i] = (append_case){.job = &j, .row = &out[i], .plan = &plans[i]};

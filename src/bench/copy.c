@@ -9,7 +9,7 @@ typedef struct copy_job {
     const ingot_bench_protocol *p;
     ingot_pool *pool;
     bench_stream from, to;
-    size_t n;
+    size_t cold, n;
 } copy_job;
 
 static ingot_status run_read(void *self, int round, uint64_t *ns) {
@@ -27,10 +27,9 @@ static ingot_status run_copy(void *self, int round, uint64_t *ns) {
 }
 
 static ingot_status measure(copy_job *j, ingot_bench_copy_result *out) {
-    const size_t cold = ingot_bench_cold_bytes(j->p);
-    INGOT_TRY(ingot_bench_check_memory(2.0 * (double)ingot_bench_stream_bytes(cold, j->n), "two regions, larger than the processor's cache,"));
-    INGOT_TRY(ingot_bench_stream_open(&j->from, j->pool, cold, j->n));
-    INGOT_TRY(ingot_bench_stream_open(&j->to, j->pool, cold, j->n));
+    INGOT_TRY(ingot_bench_check_memory(2.0 * (double)ingot_bench_stream_bytes(j->cold, j->n), "two regions, larger than the processor's cache,"));
+    INGOT_TRY(ingot_bench_stream_open(&j->from, j->pool, j->cold, j->n));
+    INGOT_TRY(ingot_bench_stream_open(&j->to, j->pool, j->cold, j->n));
     bench_item items[] = {{run_read, j, &out->read}, {run_copy, j, &out->copy}};
     const ingot_status s = ingot_bench_rounds(j->p, items, 2, 2, "reading and copying");
     out->read_gb_s = 1e-3 * out->n_bytes / out->read.sum.median;
@@ -40,7 +39,8 @@ static ingot_status measure(copy_job *j, ingot_bench_copy_result *out) {
 
 ingot_status ingot_bench_copy(ingot_bench_copy_result *out, ingot_device *device, const ingot_bench_protocol *p, size_t n_bytes) {
     if (!out || !device || !p) return ingot_fail(INGOT_E_INVALID, "measuring bandwidth needs a device, a protocol and a place for the result");
-    copy_job j = {.p = p, .pool = device->pool, .n = n_bytes ? n_bytes : USUAL_PIECE};
+    const size_t cold = ingot_bench_cold_bytes(p), usual = cold < USUAL_PIECE ? cold : USUAL_PIECE;
+    copy_job j = {.p = p, .pool = device->pool, .cold = cold, .n = n_bytes ? n_bytes : usual};
     *out = (ingot_bench_copy_result){.n_bytes = (double)j.n};
     INGOT_TRY(ingot_bench_check_protocol(p));
     const ingot_status s = measure(&j, out);

@@ -3,21 +3,11 @@
 #include "../base/clock.h"
 #include "../base/error.h"
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-static int usable_cores(void) {
-#if defined(__linux__)
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
-#endif
-    const long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? (int)n : 1;
-}
 
 /* First line of a file; "" when there is none. */
 static const char *first_line(const char *path, char *buf, int cap) {
@@ -70,7 +60,7 @@ static size_t group_room(void) {
 }
 
 void ingot_bench_host_get(ingot_bench_host *out) {
-    *out = (ingot_bench_host){.n_cores = usable_cores(), .llc_bytes = largest_cache(), .memory_bytes = meminfo("MemTotal"), .available_bytes = meminfo("MemAvailable")};
+    *out = (ingot_bench_host){.n_cores = ingot_pool_usable_cores(), .llc_bytes = largest_cache(), .memory_bytes = meminfo("MemTotal"), .available_bytes = meminfo("MemAvailable")};
     const size_t room = group_room();
     if (!out->memory_bytes) {
         const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);

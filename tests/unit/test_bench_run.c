@@ -189,3 +189,30 @@ TEST("bench/a filled cache attends like one that was fed") {
         ingot_device_close(d);
     }
 }
+
+/* Every allocation of a measurement may fail: an error, and nothing leaks (the sanitizers look). */
+TEST("bench/every allocation may fail") {
+    ingot_device *d = open_device("cpu", 1);
+    const ingot_plan plan = plan_of("int4 window=32");
+    const ingot_bench_attn_config c = {.protocol = {.n_reps = 1, .cold_bytes = 1 << 12}, .n_tokens = 40, .n_queries = 1, .n_heads = 1, .n_kv_heads = 1, .head_dim = 64};
+    const ingot_bench_append_config a = {.protocol = c.protocol, .n_tokens = 1, .n_kv_heads = 1, .head_dim = 64};
+    for (int what = 0; what < 2; what++) {
+        bool failed = true;
+        for (long n = 1; failed && n < 200; n++) {
+            ingot_bench_attn_row row;
+            ingot_bench_append_row stored;
+            test_case("%s, allocation %ld", what ? "append" : "attn", n);
+            ingot_mem_fail_at(n);
+            const ingot_status s = what ? ingot_bench_append(&stored, d, &a, &plan, 1) : ingot_bench_attn(&row, d, &c, &plan, 1);
+            ingot_mem_fail_at(0);
+            const ingot_status one = what ? stored.status : row.status;
+            failed = s != INGOT_OK || one != INGOT_OK;
+            if (failed) CHECK_STATUS(s != INGOT_OK ? s : one, INGOT_E_NOMEM);
+            else CHECK(n > 10);
+            if (what) ingot_bench_append_rows_free(&stored, 1);
+            else ingot_bench_attn_rows_free(&row, 1);
+        }
+        CHECK(!failed);
+    }
+    ingot_device_close(d);
+}

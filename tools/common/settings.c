@@ -100,7 +100,9 @@ GROUP(settings_bench_attn, "Attention",
       TEXT(0, "heads", heads, "LIST", "query heads"),
       TEXT(0, "kv-heads", kv_heads, "LIST", "KV heads"),
       TEXT(0, "head-dim", head_dims, "LIST", "elements of a head"),
-      INT(0, "prefill", n_prefill, 1, 65536, "query tokens at once, the last ones of the context; 1: decoding"),
+      INT(0, "prefill", n_prefill, 1, 65536, "query tokens at once, the last ones of the context; 1: decoding"));
+
+GROUP(settings_bench_kernel, "Kernel",
       FLAG(0, "kernel", kernel, "measure the back end's attention alone, too (one thread): what the cache around it adds"));
 
 GROUP(settings_bench_append, "Storing",

@@ -45,7 +45,7 @@ void settings_defaults(settings *s);
 
 extern const option_group settings_model, settings_vocabulary, settings_compute, settings_passes, settings_cache, settings_prompt, settings_text,
     settings_answer, settings_system, settings_sampling, settings_eval, settings_stream, settings_contexts, settings_recall, settings_report, settings_context, settings_json, settings_markdown, settings_quiet,
-    settings_bench_attn, settings_bench_append, settings_bench_model, settings_bench_plan, settings_bench_exact, settings_bench_precision, settings_bench_compare, settings_bench_cache, settings_bench_machine, settings_bench_protocol, settings_bench_output;
+    settings_bench_attn, settings_bench_kernel, settings_bench_append, settings_bench_model, settings_bench_plan, settings_bench_exact, settings_bench_precision, settings_bench_compare, settings_bench_cache, settings_bench_machine, settings_bench_protocol, settings_bench_output;
 
 /* The plan that the cache options name; on failure prints why and gives false (wrong use). */
 bool settings_plan(const settings *s, ingot_plan *plan);

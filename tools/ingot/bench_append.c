@@ -48,15 +48,8 @@ static int run_point(bench_sheet *b, ingot_device *device, const bench_point *p,
 }
 
 static int run_append(const settings *s) {
-    static bench_ranges r;
-    bench_plans plans = {0};
-    bench_sheet b = {0};
-    if (!bench_ranges_read(&r, s, "bench append", "tokens")) return CLI_WRONG_USE;
-    int code = bench_plans_read(&plans, s, "f16,q8_0,int4,turboquant4,kivi4") && bench_plans_alone(&plans) ? CLI_DONE : CLI_WRONG_USE;
-    if (!code) code = bench_sheet_open(&b, s, "bench append", columns, sizeof columns / sizeof *columns);
-    if (!code) code = bench_ranges_run(&r, &b, run_point, &plans);
-    bench_plans_free(&plans);
-    return bench_sheet_close(&b, code);
+    static const bench_table table = {"bench append", "tokens", "f16,q8_0,int4,turboquant4,kivi4", columns, sizeof columns / sizeof *columns};
+    return bench_plans_run(s, &table, run_point);
 }
 
 static void defaults(settings *s) {

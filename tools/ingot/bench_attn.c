@@ -62,15 +62,8 @@ static int run_point(bench_sheet *b, ingot_device *device, const bench_point *p,
 }
 
 static int run_attn(const settings *s) {
-    static bench_ranges r;
-    bench_plans plans = {0};
-    bench_sheet b = {0};
-    if (!bench_ranges_read(&r, s, "bench attn", "ctx")) return CLI_WRONG_USE;
-    int code = bench_plans_read(&plans, s, "f16,q8_0,int4") && bench_plans_alone(&plans) ? CLI_DONE : CLI_WRONG_USE;
-    if (!code) code = bench_sheet_open(&b, s, "bench attn", columns, sizeof columns / sizeof *columns);
-    if (!code) code = bench_ranges_run(&r, &b, run_point, &plans);
-    bench_plans_free(&plans);
-    return bench_sheet_close(&b, code);
+    static const bench_table table = {"bench attn", "ctx", "f16,q8_0,int4", columns, sizeof columns / sizeof *columns};
+    return bench_plans_run(s, &table, run_point);
 }
 
 static void defaults(settings *s) {
@@ -81,7 +74,7 @@ static void defaults(settings *s) {
     s->kv_window = BENCH_WINDOW, s->kv_sinks = BENCH_SINKS;
 }
 
-static const option_group *const groups[] = {&settings_bench_cache, &settings_bench_exact, &settings_bench_precision, &settings_bench_attn, &settings_bench_machine, &settings_bench_protocol, &settings_bench_output, &settings_quiet, NULL};
+static const option_group *const groups[] = {&settings_bench_cache, &settings_bench_exact, &settings_bench_precision, &settings_bench_attn, &settings_bench_kernel, &settings_bench_machine, &settings_bench_protocol, &settings_bench_output, &settings_quiet, NULL};
 
 const command bench_attn = {
     .name = "bench attn", .summary = "One attention operation over a cache, beside a plain read of its bytes", .synopsis = "[--kv LIST] [--ctx LIST] [options]",

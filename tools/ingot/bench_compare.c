@@ -120,6 +120,6 @@ static const option_group *const groups[] = {&settings_bench_compare, &settings_
 const command bench_compare = {
     .name = "bench compare", .summary = "Two plans against each other, each also against itself", .synopsis = "A B [-m MODEL] [options]",
     .details = "A and B run by turns, each twice, so that the noise is known before a gain is believed. Without a model: one attention operation. With -m: decoding behind --ctx "
-               "tokens, and how much of a token's time attention takes.",
+               "tokens, and how much of a token's time attention takes. Without --threads: 1, with a model one per core.",
     .groups = groups, .max_positional = 2, .defaults = defaults, .print_more = settings_print_methods, .run = run_compare,
 };

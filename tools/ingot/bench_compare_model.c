@@ -1,10 +1,7 @@
 /* ingot bench compare -m: decoding with two plans, and what a gain of attention can give at most. */
 #include "bench_compare.h"
-#include "bench_ranges.h"
-#include "common/setup.h"
+#include "bench_engine.h"
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const bench_column columns[] = {
     {"a", "A", -16, 0, 0}, {"b", "B", -16, 0, 0}, {"depth", "depth", 7, 0, 0}, {"threads", "thr", 3, 0, 0}, {"floor_pct", "floor %", 7, 1, 0},
@@ -16,12 +13,9 @@ typedef struct job {
     const settings *s;
     const bench_pair *pair;
     bench_sheet sheet;
-    setup u;
+    bench_engine engine;
     bench_range depths, threads;
-    ingot_bench_model *bench;
 } job;
-
-static int by_size(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
 static bool same_shape(const ingot_layer_shape *a, const ingot_layer_shape *b) {
     return a->n_heads == b->n_heads && a->n_kv_heads == b->n_kv_heads && a->k_dim == b->k_dim && a->v_dim == b->v_dim && a->sliding_window == b->sliding_window;
@@ -31,18 +25,18 @@ static bool same_shape(const ingot_layer_shape *a, const ingot_layer_shape *b) {
  * contexts of that length. */
 static int time_attention(job *j, int depth, double us[2]) {
     us[0] = us[1] = 0;
-    for (int l = 0; l < j->u.info.n_layers; l++) {
-        const ingot_layer_shape *shape = &j->u.info.layers[l];
+    for (int l = 0; l < j->engine.u.info.n_layers; l++) {
+        const ingot_layer_shape *shape = &j->engine.u.info.layers[l];
         int first = 0, n = 0;
-        while (!same_shape(&j->u.info.layers[first], shape)) first++;
+        while (!same_shape(&j->engine.u.info.layers[first], shape)) first++;
         if (first < l) continue; /* counted already */
-        for (int i = l; i < j->u.info.n_layers; i++) n += same_shape(&j->u.info.layers[i], shape);
+        for (int i = l; i < j->engine.u.info.n_layers; i++) n += same_shape(&j->engine.u.info.layers[i], shape);
         const int sees = shape->sliding_window && shape->sliding_window < depth ? shape->sliding_window : depth;
         const ingot_bench_attn_config c = {.protocol = bench_protocol(&j->sheet), .n_tokens = sees ? sees : 1, .n_queries = 1, .n_heads = shape->n_heads,
                                            .n_kv_heads = shape->n_kv_heads, .head_dim = shape->k_dim};
         const ingot_plan plans[2] = {j->pair->plans[0], j->pair->plans[2]};
         ingot_bench_attn_row rows[2];
-        const ingot_status status = shape->k_dim == shape->v_dim ? ingot_bench_attn(rows, j->u.device, &c, plans, 2) : INGOT_E_UNSUPPORTED;
+        const ingot_status status = shape->k_dim == shape->v_dim ? ingot_bench_attn(rows, j->engine.u.device, &c, plans, 2) : INGOT_E_UNSUPPORTED;
         const int code = bench_sheet_status(&j->sheet, status == INGOT_E_UNSUPPORTED ? INGOT_OK : status);
         for (int i = 0; i < 2; i++) us[i] += status == INGOT_OK && rows[i].status == INGOT_OK ? n * rows[i].op.sum.median : NAN;
         if (status != INGOT_E_UNSUPPORTED) ingot_bench_attn_rows_free(rows, 2);
@@ -58,7 +52,7 @@ static json_t *row_json(const job *j, const ingot_bench_model_row rows[4], int d
     json_put(o, "a", json_text(j->pair->names[0]));
     json_put(o, "b", json_text(j->pair->names[1]));
     json_put(o, "depth", json_integer(depth));
-    json_put(o, "threads", json_integer(ingot_device_threads(j->u.device)));
+    json_put(o, "threads", json_integer(ingot_device_threads(j->engine.u.device)));
     bench_put_times(o, "a_shallow", &rows[0].shallow);
     bench_put_times(o, "b_shallow", &rows[2].shallow);
     bench_put_times(o, "a", &rows[0].token);
@@ -78,7 +72,7 @@ static json_t *row_json(const job *j, const ingot_bench_model_row rows[4], int d
 static int run_depth(job *j, int depth) {
     ingot_bench_model_row rows[4];
     double attention[2] = {NAN, NAN};
-    int code = bench_sheet_status(&j->sheet, ingot_bench_model_decode(rows, j->bench, depth, j->s->n_gen));
+    int code = bench_sheet_status(&j->sheet, ingot_bench_model_decode(rows, j->engine.bench, depth, j->s->n_gen));
     for (int i = 0; !code && i < 4; i++)
         if (rows[i].status != INGOT_OK) code = cli_fail("%s: %s", j->pair->names[i / 2], rows[i].message);
     if (!code && rows[3].token.n > 1) {
@@ -93,29 +87,17 @@ static int run_depth(job *j, int depth) {
 }
 
 static int run_threads(job *j, int n_threads) {
-    settings s = *j->s;
-    s.threads = n_threads;
-    bench_warn_threads(&s, n_threads);
-    int code = setup_model(&j->u, &s, "bench compare");
-    for (int i = 0; !code && i < 4; i += 2) code = setup_calibration(&j->u, &s, &j->pair->plans[i]);
-    if (!code) {
-        json_put(j->sheet.doc, "model", json_text(j->u.info.name));
-        const ingot_bench_model_config config = {.protocol = bench_protocol(&j->sheet), .n_ctx = j->depths.values[j->depths.n - 1] + s.n_gen + BENCH_SHARED_PAGE, .n_threads = n_threads,
-                                                 .n_batch = s.n_batch, .activations = (ingot_activations)s.activations, .calibration = j->u.calibration};
-        code = bench_sheet_status(&j->sheet, ingot_bench_model_open(&j->bench, j->u.model, &config, j->pair->plans, 4));
-    }
+    const int n_ctx = j->depths.values[j->depths.n - 1] + j->s->n_gen;
+    int code = bench_engine_open(&j->engine, &j->sheet, "bench compare", j->pair->plans, 4, n_ctx, n_threads);
     for (int i = 0; !code && !j->sheet.stopped && i < j->depths.n; i++) code = run_depth(j, j->depths.values[i]);
-    ingot_bench_model_close(j->bench);
-    j->bench = NULL;
-    setup_close(&j->u);
+    bench_engine_close(&j->engine);
     return code;
 }
 
 int bench_compare_model(const settings *s, const bench_pair *pair) {
     static job j;
     j = (job){.s = s, .pair = pair};
-    if (!bench_range_read(&j.depths, "bench compare", "ctx", s->contexts, 0, 1 << 24, false) || !bench_threads_read(&j.threads, "bench compare", s->thread_counts)) return CLI_WRONG_USE;
-    qsort(j.depths.values, (size_t)j.depths.n, sizeof *j.depths.values, by_size);
+    if (!bench_depths_read(&j.depths, "bench compare", "ctx", s->contexts, false) || !bench_threads_read(&j.threads, "bench compare", s->thread_counts)) return CLI_WRONG_USE;
     int code = bench_sheet_open(&j.sheet, s, "bench compare", columns, sizeof columns / sizeof *columns);
     for (int i = 0; !code && !j.sheet.stopped && i < j.threads.n; i++) code = run_threads(&j, j.threads.values[i]);
     if (!code) bench_sheet_note(&j.sheet, "context: share of A's token that it takes more than behind no tokens; op gain: attention alone; at most: what that can give the whole token");

@@ -1,7 +1,6 @@
 /* ingot bench model. */
+#include "bench_engine.h"
 #include "bench_plans.h"
-#include "bench_ranges.h"
-#include "common/setup.h"
 #include <stdlib.h>
 
 static const bench_column columns[] = {
@@ -14,25 +13,20 @@ typedef struct job {
     const settings *s;
     bench_sheet sheet;
     bench_plans plans;
-    setup u;
-    ingot_bench_model *bench;
+    bench_engine engine;
     bench_range prompts, depths, threads;
     int n_ctx;
 } job;
 
-static int by_size(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
-
 static bool read_options(job *j) {
     const settings *s = j->s;
     const char *name = "bench model";
-    if (!bench_range_read(&j->prompts, name, "prefill", s->prompts, 1, 1 << 24, true) || !bench_range_read(&j->depths, name, "depths", s->contexts, 0, 1 << 24, true) ||
+    if (!bench_range_read(&j->prompts, name, "prefill", s->prompts, 1, 1 << 24, true) || !bench_depths_read(&j->depths, name, "depths", s->contexts, true) ||
         !bench_threads_read(&j->threads, name, s->thread_counts))
         return false;
-    qsort(j->depths.values, (size_t)j->depths.n, sizeof *j->depths.values, by_size);
     for (int i = 0; i < j->prompts.n; i++)
         if (j->prompts.values[i] > j->n_ctx) j->n_ctx = j->prompts.values[i];
     if (j->depths.n && j->depths.values[j->depths.n - 1] + s->n_gen > j->n_ctx) j->n_ctx = j->depths.values[j->depths.n - 1] + s->n_gen;
-    j->n_ctx += BENCH_SHARED_PAGE;
     return true;
 }
 
@@ -47,7 +41,7 @@ static int add_rows(job *j, const ingot_bench_model_row *rows, bool decode, int 
         json_put(o, "test", json_text(decode ? "decode" : "prefill"));
         json_put(o, "n_tokens", json_integer(n_tokens));
         json_put(o, "depth", json_integer(depth));
-        json_put(o, "threads", json_integer(ingot_device_threads(j->u.device)));
+        json_put(o, "threads", json_integer(ingot_device_threads(j->engine.u.device)));
         json_put(o, "tokens_per_second", json_number(1e6 / r->token.sum.median));
         json_put(o, "best_tokens_per_second", json_number(1e6 / r->token.sum.least));
         json_put(o, "vs_first", json_number(rows[0].token.sum.median / r->token.sum.median));
@@ -66,7 +60,7 @@ static int measure(job *j) {
     for (int i = 0; !code && !j->sheet.stopped && i < j->prompts.n + j->depths.n; i++) {
         const bool decode = i >= j->prompts.n;
         const int n = decode ? j->s->n_gen : j->prompts.values[i], depth = decode ? j->depths.values[i - j->prompts.n] : 0;
-        code = bench_sheet_status(&j->sheet, decode ? ingot_bench_model_decode(rows, j->bench, depth, n) : ingot_bench_model_prefill(rows, j->bench, n));
+        code = bench_sheet_status(&j->sheet, decode ? ingot_bench_model_decode(rows, j->engine.bench, depth, n) : ingot_bench_model_prefill(rows, j->engine.bench, n));
         if (!code) code = add_rows(j, rows, decode, n, depth);
         ingot_bench_model_rows_free(rows, j->plans.n);
     }
@@ -74,31 +68,11 @@ static int measure(job *j) {
     return code;
 }
 
-static int open_calibration(job *j) {
-    int code = CLI_DONE;
-    for (int i = 0; !code && i < j->plans.n; i++) code = setup_calibration(&j->u, j->s, &j->plans.plans[i]);
-    return code;
-}
-
 /* The model on so many threads. */
 static int run_threads(job *j, int n_threads) {
-    settings s = *j->s;
-    s.threads = n_threads;
-    bench_warn_threads(&s, n_threads);
-    int code = setup_model(&j->u, &s, "bench model");
-    if (!code) code = open_calibration(j);
-    if (!code) {
-        json_put(j->sheet.doc, "model", json_text(j->u.info.name));
-        json_put(j->sheet.doc, "weights", json_text(j->u.info.file_types));
-        json_put(j->sheet.doc, "weight_bytes", json_integer((json_int_t)j->u.info.weight_bytes));
-        const ingot_bench_model_config config = {.protocol = bench_protocol(&j->sheet), .n_ctx = j->n_ctx, .n_threads = n_threads, .n_batch = s.n_batch,
-                                                 .activations = (ingot_activations)s.activations, .calibration = j->u.calibration};
-        code = bench_sheet_status(&j->sheet, ingot_bench_model_open(&j->bench, j->u.model, &config, j->plans.plans, j->plans.n));
-    }
+    int code = bench_engine_open(&j->engine, &j->sheet, "bench model", j->plans.plans, j->plans.n, j->n_ctx, n_threads);
     if (!code) code = measure(j);
-    ingot_bench_model_close(j->bench);
-    j->bench = NULL;
-    setup_close(&j->u);
+    bench_engine_close(&j->engine);
     return code;
 }
 

@@ -1,4 +1,5 @@
 #include "bench_ranges.h"
+#include "bench_plans.h"
 #include "common/lists.h"
 #include <string.h>
 
@@ -55,4 +56,16 @@ int bench_ranges_run(const bench_ranges *r, bench_sheet *b, bench_point_fn run, 
         ingot_device_close(device);
     }
     return code;
+}
+
+int bench_plans_run(const settings *s, const bench_table *t, bench_point_fn run) {
+    static bench_ranges r;
+    bench_plans plans = {0};
+    bench_sheet b = {0};
+    if (!bench_ranges_read(&r, s, t->command, t->tokens)) return CLI_WRONG_USE;
+    int code = bench_plans_read(&plans, s, t->usual) && bench_plans_alone(&plans) ? CLI_DONE : CLI_WRONG_USE;
+    if (!code) code = bench_sheet_open(&b, s, t->command, t->columns, t->n_columns);
+    if (!code) code = bench_ranges_run(&r, &b, run, &plans);
+    bench_plans_free(&plans);
+    return bench_sheet_close(&b, code);
 }

@@ -27,4 +27,12 @@ bool bench_ranges_read(bench_ranges *out, const settings *s, const char *command
 /* Calls run(b, device, point, user) for every combination, threads outermost, until one gives another exit code than CLI_DONE or the work was interrupted. */
 typedef int (*bench_point_fn)(bench_sheet *b, ingot_device *device, const bench_point *p, void *user);
 int bench_ranges_run(const bench_ranges *r, bench_sheet *b, bench_point_fn run, void *user);
+
+/* A whole command that measures plans without a model at all points: run's `user` is a bench_plans. */
+typedef struct bench_table {
+    const char *command, *tokens, *usual; /* name of the list of tokens; plans when none are given */
+    const bench_column *columns;
+    int n_columns;
+} bench_table;
+int bench_plans_run(const settings *s, const bench_table *table, bench_point_fn run);
 #endif

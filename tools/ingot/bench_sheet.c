@@ -126,13 +126,13 @@ int bench_sheet_status(bench_sheet *b, ingot_status status) {
 }
 
 /* --- the end --- */
-static void print_end(bench_sheet *b) {
+static void print_end(bench_sheet *b, bool partial) {
     bench_look_back(b->doc, &b->load, b->s->quiet);
-    json_put(b->doc, "partial", json_boolean(b->stopped));
+    json_put(b->doc, "partial", json_boolean(partial));
     if (is_table(b)) {
         strbuf_print(&b->text, "# others used %.1f %% of the cores meanwhile, the host took %.1f %%\n", 100 * json_number_value(json_object_get(b->doc, "others_share")),
                      100 * json_number_value(json_object_get(b->doc, "stolen_share")));
-        if (b->stopped) strbuf_print(&b->text, "# interrupted: some rows are missing or of fewer rounds\n");
+        if (partial) strbuf_print(&b->text, "# interrupted: some rows are missing or of fewer rounds\n");
     }
     if (b->s->json) {
         char *text = json_dumps(b->doc, b->s->output ? JSON_INDENT(1) : 0);
@@ -153,9 +153,14 @@ static int write_file(const bench_sheet *b) {
 
 int bench_sheet_close(bench_sheet *b, int code) {
     progress_wipe(&b->progress);
-    if (b->doc && !code) print_end(b);
-    if (b->doc && b->s->output && !code) code = write_file(b);
-    else if (b->doc && b->created) unlink(b->s->output);
+    const bool keep = b->doc && (!code || json_array_size(b->rows));
+    if (keep) print_end(b, b->stopped || code);
+    if (keep && b->s->output) {
+        const int written = write_file(b);
+        if (!code) code = written;
+    } else if (b->doc && b->created) {
+        unlink(b->s->output);
+    }
     if (b->lost) code = cli_output_failed();
     else if (b->stopped && !code) code = cli_fail("interrupted; what was finished is kept");
     json_decref(b->doc);

@@ -35,11 +35,10 @@ void bench_sheet_add(bench_sheet *b, json_t *row);
 void bench_sheet_note(bench_sheet *b, const char *line);
 /* What a library function's status means for the command: INGOT_OK and INGOT_E_CANCELLED (noted in the sheet) go on, others are printed. An exit code. */
 int bench_sheet_status(bench_sheet *b, ingot_status status);
-/* Writes what is left; `code`, or what went wrong. */
+/* Writes what is left, also of a run that failed behind its first rows, then marked `partial`; `code`, or what went wrong. */
 int bench_sheet_close(bench_sheet *b, int code);
 
 /* --- for the benchmarks --- */
-enum { BENCH_SHARED_PAGE = 64 }; /* more than the tokens of a model's caches: see ingot_bench_model_config */
 ingot_bench_protocol bench_protocol(bench_sheet *b);
 /* A warning when there are fewer cores. */
 void bench_warn_threads(const settings *s, int n_threads);
