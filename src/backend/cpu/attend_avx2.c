@@ -7,9 +7,9 @@
 #include "attend_state.h"
 
 void ingot_cpu_attend_avx2(const ingot_attend_args *a) {
-    const unsigned csr = vec_denormals_off();
+    const vec_mode mode = vec_denormals_off();
     if (!ingot_attend_packed_avx2(a)) attend_rows(a);
-    _mm_setcsr(csr);
+    vec_denormals_restore(mode);
 }
 
 void ingot_cpu_merge_avx2(float *m, float *l, float *o, float mb, float lb, const float *ob, int dim) { state_merge(m, l, o, mb, lb, ob, dim); }

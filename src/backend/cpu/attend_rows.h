@@ -8,7 +8,7 @@
 #include "tile_reader.h"
 
 /* Rows of a block and vectors beside each other: ROWS x NV accumulators fill the register file. */
-enum { ROWS = 6, NV = VW == 16 ? 4 : 2 };
+enum { ROWS = 6, NV = VW == 8 ? 2 : 4 };
 
 /* Lines of a tile of the next page (NULL: none) that are asked for while this one is worked on, a part at each step. With few rows the memory would idle otherwise. */
 typedef struct rows_ahead { const char *at, *end; int lines; } rows_ahead;
@@ -20,7 +20,7 @@ static rows_ahead ahead_of(const uint8_t *tile, size_t bytes, int steps) {
 }
 
 static void ask_ahead_lines(rows_ahead *a) {
-    for (int i = 0; i < a->lines && a->at < a->end; i++, a->at += 64) _mm_prefetch(a->at, _MM_HINT_T1);
+    for (int i = 0; i < a->lines && a->at < a->end; i++, a->at += 64) vec_ask(a->at);
 }
 
 /* A call's rows on one page. */

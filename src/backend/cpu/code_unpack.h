@@ -44,7 +44,7 @@ VEC_INLINE vf code_offsets(const code_part *p, const code_lanes *l, int g) {
 VEC_INLINE vf code_half(const uint8_t *p) {
     uint16_t h;
     memcpy(&h, p, 2);
-    return vf_set(_cvtsh_ss(h));
+    return vf_set(half_to_float(h));
 }
 
 VEC_INLINE vf code_value(const code_kind kind, const bool offset, const code_levels *l, vi code, vf scale, vf shift) {
@@ -146,8 +146,11 @@ VEC_INLINE code_spread code_spread_at(vi bit) {
     return (code_spread){vi_add(vi_mul(vi_right(bit, vi_set(3)), vi_set(0x01010101)), vi_set(0x03020100)), vi_and(bit, vi_set(7))};
 }
 
-/* Of codes `bits` apart. */
-VEC_INLINE code_spread code_spread_of(int bits) { return code_spread_at(vi_lanes(bits)); }
+/* Vectors that end at a whole byte, whatever the bits. */
+enum { SPREADS = VW < 8 ? 8 / VW : 1 };
+
+/* Of codes `bits` apart, vector s. */
+VEC_INLINE code_spread code_spread_of(int bits, int s) { return code_spread_at(vi_add(vi_lanes(bits), vi_set((uint32_t)(s * VW * bits)))); }
 
 /* Of nibbles: lane i the low one of byte i below half (8 or 16), then the high ones. */
 VEC_INLINE code_spread code_spread_of_halves(int half) {
@@ -174,14 +177,17 @@ static const uint8_t *copied(const code_part *p, const uint8_t *codes, int code_
 VEC_INLINE void v_stream(const code_kind kind, const bool offset, const code_part *p, const v_tokens *v, int code_at, int from, int n, float *out) {
     const code_levels lv = code_levels_of(p);
     const int bits = p->s.bits, at = code_at + from * bits / 8, unsafe = first_unsafe(p, at, n * bits / 8);
-    const code_spread sp = code_spread_of(bits);
+    code_spread sp[SPREADS];
+    VEC_UNROLL(2) for (int s = 0; s < SPREADS; s++) sp[s] = code_spread_of(bits, s);
     uint8_t room[64 + SPREAD_BYTES];
     for (int t = v->w.lo; t < v->w.hi; t++) {
         const uint8_t *codes = v->tile + (ptrdiff_t)t * p->block_bytes + at;
         if (t >= unsafe) codes = copied(p, codes, at, n * bits / 8, room);
         const vf scale = vf_set(v->scale[t]), shift = vf_set(v->shift[t]);
         float *o = out + t * 64;
-        for (int c = 0; c < n; c += VW) vf_store(o + c, code_value(kind, offset, &lv, code_lift(&sp, codes + c * bits / 8), scale, shift));
+        for (int c = 0; c < n; c += SPREADS * VW) {
+            VEC_UNROLL(2) for (int s = 0; s < SPREADS; s++) vf_store(o + c + s * VW, code_value(kind, offset, &lv, code_lift(&sp[s], codes + c * bits / 8), scale, shift));
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 #include "attend_packed.h"
 #include "code_plan.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 /* In float: one chunk of 64 channels, a decoded page (the sides take turns), scores and state of a pass, and what the routes keep for each row. */
 static size_t rows_bytes(const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows) {
     const size_t pass = (size_t)(n_rows < CPU_PASS_ROWS ? n_rows : CPU_PASS_ROWS);
@@ -26,9 +26,10 @@ static size_t attend_scratch_bytes(const ingot_kv_fmt *k, const ingot_kv_fmt *v,
 
 void ingot_cpu_kv_init(ingot_backend *b) {
     const ingot_isa isa = ingot_cpu_get()->isa;
-    if (isa != INGOT_ISA_AVX2 && isa != INGOT_ISA_AVX512) return;
-    tile16_init(b->tile, ingot_tile_put_avx2);
+    if (isa == INGOT_ISA_REF) return;
     b->attend_scratch_bytes = attend_scratch_bytes;
+#if defined(__x86_64__)
+    tile16_init(b->tile, ingot_tile_put_avx2);
     b->attend = ingot_cpu_attend_avx2;
     b->merge = ingot_cpu_merge_avx2;
     b->normalize = ingot_cpu_normalize_avx2;
@@ -37,6 +38,12 @@ void ingot_cpu_kv_init(ingot_backend *b) {
     b->attend = ingot_cpu_attend_avx512;
     b->merge = ingot_cpu_merge_avx512;
     b->normalize = ingot_cpu_normalize_avx512;
+#else
+    tile16_init(b->tile, ingot_tile_put_neon);
+    b->attend = ingot_cpu_attend_neon;
+    b->merge = ingot_cpu_merge_neon;
+    b->normalize = ingot_cpu_normalize_neon;
+#endif
 }
 #else
 void ingot_cpu_kv_init(ingot_backend *b) { (void)b; }

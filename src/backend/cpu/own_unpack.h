@@ -29,7 +29,7 @@ VEC_INLINE void v_pq(const int bits, const int group, const float *book, const u
         const uint8_t *row = tile + (size_t)t * bytes;
         for (int i = c0 / group; i < (c0 + channels) / group; i++) {
             const float *centroid = book + ingot_codebook_code(row, i, bits) * group;
-            VEC_UNROLL(2) for (int c = 0; c < group; c += 4) _mm_storeu_ps(out + t * 64 + i * group - c0 + c, _mm_loadu_ps(centroid + c));
+            VEC_UNROLL(2) for (int c = 0; c < group; c += 4) memcpy(out + t * 64 + i * group - c0 + c, centroid + c, 16);
         }
     }
 }
@@ -66,7 +66,9 @@ VEC_INLINE polar_tables polar_tables_of(void) {
 }
 
 VEC_INLINE vf pick_of_16(vi code, const vf *table) {
-#if defined(__AVX512F__)
+#if defined(__aarch64__)
+    return vf_pick_16(code, table);
+#elif defined(__AVX512F__)
     return vf_pick(code, table[0]);
 #else
     return _mm256_blendv_ps(vf_pick(code, table[0]), vf_pick(code, table[1]), vi_as_float(vi_left(code, 28)));

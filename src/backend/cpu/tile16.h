@@ -51,7 +51,7 @@ static inline size_t tile16_v_scale(int g, int slot) { return (size_t)g * 64 + (
 
 /* Encodes tokens into a tile, as ingot_tile_ops.put; the rows are bit for bit what the codec's encode makes. */
 typedef void (*tile_put_fn)(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, const float *x, ptrdiff_t stride);
-extern const tile_put_fn ingot_tile_put_avx2[2][INGOT_N_CODECS], ingot_tile_put_avx512[2][INGOT_N_CODECS];
+extern const tile_put_fn ingot_tile_put_avx2[2][INGOT_N_CODECS], ingot_tile_put_avx512[2][INGOT_N_CODECS], ingot_tile_put_neon[2][INGOT_N_CODECS];
 
 /* Whether the format has a tuned layout: f16, or a tile16. Others' tiles are canonical blocks one after the other, as in the reference. */
 bool tile16_has(const ingot_kv_fmt *f);

@@ -9,13 +9,37 @@
 
 #define HALF_MAX 65504.f
 enum { Q8_GROUP = 32 };
-#define NEAREST (_MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
 
 VEC_INLINE vf clip(vf x) { return vf_min(vf_max(x, vf_set(-HALF_MAX)), vf_set(HALF_MAX)); }
-VEC_INLINE uint16_t to_half(float x) { return _cvtss_sh(x, NEAREST); }
-VEC_INLINE float from_half(uint16_t h) { return _cvtsh_ss(h); }
 
-#if defined(__AVX512F__)
+#if defined(__aarch64__)
+typedef uint8x16_t bytes_16;
+VEC_INLINE bytes_16 load_bytes(const uint8_t *p) { return vld1q_u8(p); }
+/* Nibbles below 16, which become two's complement of codes less 8. */
+VEC_INLINE bytes_16 centred_pairs(bytes_16 low, bytes_16 high) { return veorq_u8(vorrq_u8(low, vshlq_n_u8(high, 4)), vdupq_n_u8(0x88)); }
+#else
+typedef __m128i bytes_16;
+#define NEAREST (_MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+VEC_INLINE bytes_16 load_bytes(const uint8_t *p) { return _mm_loadu_si128((const void *)p); }
+VEC_INLINE bytes_16 centred_pairs(bytes_16 low, bytes_16 high) { return _mm_xor_si128(_mm_or_si128(low, _mm_slli_epi16(high, 4)), _mm_set1_epi8((char)0x88)); }
+#endif
+
+#if defined(__aarch64__)
+VEC_INLINE void store_halves(uint16_t *p, vf x) { vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(x))); }
+VEC_INLINE void store_bytes(uint8_t *p, int32x4_t i) {
+    const int16x4_t w = vqmovn_s32(i);
+    const uint32_t b = vget_lane_u32(vreinterpret_u32_s8(vqmovn_s16(vcombine_s16(w, w))), 0);
+    memcpy(p, &b, 4);
+}
+VEC_INLINE void store_nearest(uint8_t *p, vf x) { store_bytes(p, vcvtnq_s32_f32(x)); }
+VEC_INLINE void store_away(uint8_t *p, vf x) { store_bytes(p, vcvtaq_s32_f32(x)); }
+VEC_INLINE vf magnitude(vf x) { return vabsq_f32(x); }
+VEC_INLINE void store_lane_bytes(uint8_t *row, int b, bytes_16 bytes) {
+    uint8_t x[16];
+    vst1q_u8(x, bytes);
+    VEC_UNROLL(16) for (int i = 0; i < 16; i++) row[4 * i + b] = x[i];
+}
+#elif defined(__AVX512F__)
 VEC_INLINE void store_halves(uint16_t *p, vf x) { _mm256_storeu_si256((void *)p, _mm512_cvtps_ph(x, NEAREST)); }
 /* Integers of small floats as bytes: to nearest even, or half away from zero as roundf. */
 VEC_INLINE void store_nearest(uint8_t *p, vf x) { _mm_storeu_si128((void *)p, _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x))); }
@@ -25,7 +49,7 @@ VEC_INLINE void store_away(uint8_t *p, vf x) {
 }
 VEC_INLINE vf magnitude(vf x) { return _mm512_abs_ps(x); }
 /* Byte b of the 16 lanes of a row; the other bytes stay untouched. */
-VEC_INLINE void store_lane_bytes(uint8_t *row, int b, __m128i bytes) {
+VEC_INLINE void store_lane_bytes(uint8_t *row, int b, bytes_16 bytes) {
     const __m512i v = _mm512_sll_epi32(_mm512_cvtepu8_epi32(bytes), _mm_cvtsi32_si128(8 * b));
     _mm512_mask_storeu_epi8(row, 0x1111111111111111ull << b, v);
 }
@@ -41,7 +65,7 @@ VEC_INLINE void store_away(uint8_t *p, vf x) {
     store_bytes(p, _mm256_cvttps_epi32(_mm256_add_ps(x, half)));
 }
 VEC_INLINE vf magnitude(vf x) { return _mm256_andnot_ps(_mm256_set1_ps(-0.f), x); }
-VEC_INLINE void store_lane_bytes(uint8_t *row, int b, __m128i bytes) {
+VEC_INLINE void store_lane_bytes(uint8_t *row, int b, bytes_16 bytes) {
     uint8_t x[16];
     _mm_storeu_si128((void *)x, bytes);
     VEC_UNROLL(16) for (int i = 0; i < 16; i++) row[4 * i + b] = x[i];
@@ -59,10 +83,10 @@ VEC_INLINE void encode_int4(const float *x, int n, uint16_t *scale, uint16_t *mi
         hi_v = vf_max(hi_v, v);
     }
     const float lo = -vf_top(vf_sub(vf_zero(), clip(lo_v))), hi = vf_top(clip(hi_v));
-    *scale = to_half((hi - lo + 0.f) / 15.f); /* + 0: a group of zeros of both signs has the scale 0, not -0 */
-    const float s = from_half(*scale), m0 = (lo + hi) * 0.5f + s * 0.5f;
-    *mid = to_half(m0 > HALF_MAX ? HALF_MAX : m0 < -HALF_MAX ? -HALF_MAX : m0);
-    const vf m = vf_set(from_half(*mid)), inverse = vf_set(s > 0.f ? 1.f / s : 0.f);
+    *scale = float_to_half((hi - lo + 0.f) / 15.f); /* + 0: a group of zeros of both signs has the scale 0, not -0 */
+    const float s = half_to_float(*scale), m0 = (lo + hi) * 0.5f + s * 0.5f;
+    *mid = float_to_half(m0 > HALF_MAX ? HALF_MAX : m0 < -HALF_MAX ? -HALF_MAX : m0);
+    const vf m = vf_set(half_to_float(*mid)), inverse = vf_set(s > 0.f ? 1.f / s : 0.f);
     for (int i = 0; i < n; i += VW) {
         const vf c = vf_mul(vf_sub(clip(vf_load(x + i)), m), inverse);
         store_nearest(codes + i, vf_add(vf_round(vf_min(vf_max(c, vf_set(-8.f)), vf_set(7.f))), vf_set(8.f)));
@@ -75,7 +99,7 @@ VEC_INLINE void encode_q8(const float *x, int n, uint16_t *scale, uint8_t *codes
     for (int i = 0; i < n; i += VW) top = vf_max(top, magnitude(vf_load(x + i)));
     float d = vf_top(top) / 127.f;
     if (d > HALF_MAX) d = HALF_MAX;
-    *scale = to_half(d);
+    *scale = float_to_half(d);
     const vf inverse = vf_set(d > 0.f ? 1.f / d : 0.f);
     /* The maximum takes its second operand for 0 * infinity, as fmaxf takes the number. */
     for (int i = 0; i < n; i += VW) store_away(codes + i, vf_min(vf_max(vf_mul(vf_load(x + i), inverse), vf_set(-127.f)), vf_set(127.f)));
@@ -131,7 +155,7 @@ static void put_v_q8(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, cons
         for (int c0 = 0; c0 < t16.dim; c0 += Q8_GROUP) {
             const int m = t16.dim - c0 < Q8_GROUP ? t16.dim - c0 : Q8_GROUP;
             encode_q8(x + t * stride + c0, m, &scales[tile16_v_scale(c0 / Q8_GROUP, slot)], codes);
-            for (int i = 0; i < m; i += 16, row += 1024) store_lane_bytes(row, slot / 16, _mm_loadu_si128((const void *)(codes + i)));
+            for (int i = 0; i < m; i += 16, row += 1024) store_lane_bytes(row, slot / 16, load_bytes(codes + i));
         }
     }
 }
@@ -178,9 +202,7 @@ static void put_v_int4(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, co
         int c = 0;
         encode_row_int4(&t16, tile, false, slot, x + t * stride, codes);
         for (; c + 32 <= t16.dim; c += 32, unit += 1024) {
-            const __m128i lo = _mm_loadu_si128((const void *)(codes + c)), hi = _mm_loadu_si128((const void *)(codes + c + 16));
-            const __m128i pair = _mm_xor_si128(_mm_or_si128(lo, _mm_slli_epi16(hi, 4)), _mm_set1_epi8((char)0x88));
-            store_lane_bytes(unit + slot % 16 * 64, slot / 16, pair);
+            store_lane_bytes(unit + slot % 16 * 64, slot / 16, centred_pairs(load_bytes(codes + c), load_bytes(codes + c + 16)));
         }
         if (c < t16.dim) put_v_int4_tail(unit, slot, codes + c);
     }

@@ -16,5 +16,5 @@ typedef struct cpu_unpack {
     unpack_page_fn page[INGOT_N_CODECS];
     unpack_own_fn own[2][INGOT_N_CODECS];
 } cpu_unpack;
-extern const cpu_unpack ingot_unpack_avx2, ingot_unpack_avx512;
+extern const cpu_unpack ingot_unpack_avx2, ingot_unpack_avx512, ingot_unpack_neon;
 #endif

@@ -1,8 +1,7 @@
-/* Vectors of floats of the instruction set the including file is compiled for: 16 lanes (AVX-512) or 8 (AVX2).
+/* Vectors of floats of the instruction set the including file is compiled for: 16 lanes (AVX-512), 8 (AVX2) or 4 (NEON, vec_neon.h).
  * Only for files compiled for one of them; everything is static so that no such code reaches another file. */
 #ifndef INGOT_CPU_VEC_H
 #define INGOT_CPU_VEC_H
-#include <immintrin.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +23,10 @@
 #define VEC_MASKED (-1e37f)
 #define VEC_FLOOR (-1e30f)
 
-#if defined(__AVX512F__)
+#if defined(__aarch64__)
+#include "vec_neon.h"
+#elif defined(__AVX512F__)
+#include <immintrin.h>
 enum { VW = 16 };
 typedef __m512 vf;
 VEC_INLINE vf vf_zero(void) { return _mm512_setzero_ps(); }
@@ -66,6 +68,7 @@ VEC_INLINE vf vf_window(vf x, vf other, int at, int lo, int hi) {
 VEC_INLINE vf vf_ldexp(vf p, vf n) { return _mm512_scalef_ps(p, n); }
 VEC_INLINE bool vf_any_above(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ) != 0; }
 #else
+#include <immintrin.h>
 enum { VW = 8 };
 typedef __m256 vf;
 VEC_INLINE vf vf_zero(void) { return _mm256_setzero_ps(); }
@@ -145,6 +148,14 @@ VEC_INLINE vf vf_exp2_short(vf t) {
     return vf_ldexp(p, n);
 }
 
+/* Asks for a line of 64 bytes. Into L2 only: measured faster than into L1 (1.20 against 1.27 times the streaming read). */
+VEC_INLINE void vec_ask(const void *p) { __builtin_prefetch(p, 0, 2); }
+
+#if defined(__x86_64__)
+/* Round to nearest even. */
+VEC_INLINE uint16_t float_to_half(float x) { return _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+VEC_INLINE float half_to_float(uint16_t h) { return _cvtsh_ss(h); }
+
 /* out[j][i] = in[i][j] for 4 x 4 floats. */
 VEC_INLINE void transpose_4(const float *const in[4], float *out, ptrdiff_t step) {
     __m128 a = _mm_loadu_ps(in[0]), b = _mm_loadu_ps(in[1]), c = _mm_loadu_ps(in[2]), d = _mm_loadu_ps(in[3]);
@@ -156,10 +167,13 @@ VEC_INLINE void transpose_4(const float *const in[4], float *out, ptrdiff_t step
 }
 
 /* With this no operation meets or makes a denormal number, which costs some 150 cycles; halves are converted exactly all the
- * same. Returns what _mm_setcsr is to restore. */
-VEC_INLINE unsigned vec_denormals_off(void) {
-    const unsigned csr = _mm_getcsr();
-    _mm_setcsr(csr | 0x8040u);
-    return csr;
+ * same. Returns what is to be restored. */
+typedef unsigned vec_mode;
+VEC_INLINE vec_mode vec_denormals_off(void) {
+    const vec_mode mode = _mm_getcsr();
+    _mm_setcsr(mode | 0x8040u);
+    return mode;
 }
+VEC_INLINE void vec_denormals_restore(vec_mode mode) { _mm_setcsr(mode); }
+#endif
 #endif

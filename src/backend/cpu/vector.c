@@ -3,11 +3,13 @@
 #include "../../base/cpu.h"
 
 void ingot_cpu_vector_init(ingot_backend *b) {
-#if defined(__x86_64__)
     const ingot_isa isa = ingot_cpu_get()->isa;
+#if defined(__x86_64__)
     if (isa >= INGOT_ISA_AVX512) ingot_vector_avx512(b);
     else if (isa >= INGOT_ISA_AVX2) ingot_vector_avx2(b);
+#elif defined(__aarch64__)
+    if (isa >= INGOT_ISA_NEON) ingot_vector_neon(b);
 #else
-    (void)b;
+    (void)isa, (void)b;
 #endif
 }

@@ -7,4 +7,5 @@
 void ingot_cpu_vector_init(ingot_backend *b);
 void ingot_vector_avx2(ingot_backend *b);
 void ingot_vector_avx512(ingot_backend *b);
+void ingot_vector_neon(ingot_backend *b);
 #endif

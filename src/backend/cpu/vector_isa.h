@@ -6,7 +6,11 @@
 #include "vector.h"
 #include <math.h>
 
-#if defined(__AVX512F__)
+#if defined(__aarch64__)
+VEC_INLINE vf vf_div(vf a, vf b) { return vdivq_f32(a, b); }
+VEC_INLINE vf vf_minus_abs(vf a) { return vnegq_f32(vabsq_f32(a)); }
+VEC_INLINE vf vf_by_sign(vf x, vf if_plus, vf if_minus) { return vbslq_f32(vcltzq_s32(vreinterpretq_s32_f32(x)), if_minus, if_plus); }
+#elif defined(__AVX512F__)
 VEC_INLINE vf vf_div(vf a, vf b) { return _mm512_div_ps(a, b); }
 VEC_INLINE vf vf_minus_abs(vf a) { return _mm512_or_ps(a, _mm512_set1_ps(-0.f)); }
 /* if_minus where the sign bit of x is set, else if_plus. */
