@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RUNS = 1000, MIN_RUNS = 2, MAX_TOKENS = 1 << 20, BATCH = 2048, UBATCH = 512, PAD = 256 };
+enum { MAX_RUNS = 1000, MAX_TOKENS = 1 << 20, BATCH = 2048, UBATCH = 512, PAD = 256 };
 
 typedef struct engine {
     struct llama_model *model;
@@ -93,8 +93,9 @@ static void answer(engine *e, bool decoding, int depth, int n) {
     int runs = 0;
     context_for(e, depth + n, depth);
     decoding ? run_decode(e, depth, n) : run_prefill(e, n);
-    for (const double start = peer_now(); runs < MAX_RUNS && (runs < MIN_RUNS || peer_now() - start < e->budget_s); runs++)
-        t[runs] = decoding ? run_decode(e, depth, n) : run_prefill(e, n);
+    const double start = peer_now();
+    do t[runs++] = decoding ? run_decode(e, depth, n) : run_prefill(e, n);
+    while (runs < MAX_RUNS && peer_now() - start < e->budget_s);
     peer_sort(t, (size_t)runs);
     printf("{\"test\": \"%s\", \"n_tokens\": %d, \"depth\": %d, \"median_us\": %.3f, \"best_us\": %.3f, \"reps\": %d, \"state_bytes\": %zu}\n",
            decoding ? "decode" : "prefill", n, depth, t[runs / 2] * 1e6, t[0] * 1e6, runs, llama_state_get_size(e->ctx));
