@@ -1,6 +1,7 @@
 # Files for one instruction set carry it in their name; only they get its flags, and all of them are always built
 # for the processor family they belong to. Which one runs is decided at run time (src/base/cpu.h).
 set(INGOT_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi2)
+set(INGOT_FLAGS_avxvnni ${INGOT_FLAGS_avx2} -mavxvnni)
 set(INGOT_FLAGS_avx512 ${INGOT_FLAGS_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd -mavx512vnni
     -mavx512vbmi)
 set(INGOT_FLAGS_amx ${INGOT_FLAGS_avx512} -mamx-tile -mamx-int8)
@@ -9,7 +10,7 @@ set(INGOT_FLAGS_neon_dotprod -march=armv8.2-a+dotprod)
 set(INGOT_FLAGS_neon_i8mm -march=armv8.2-a+dotprod+i8mm)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
-  set(INGOT_ISAS avx2 avx512 amx)
+  set(INGOT_ISAS avx2 avxvnni avx512 amx)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
   set(INGOT_ISAS neon neon_dotprod neon_i8mm)
 else()
@@ -26,7 +27,7 @@ endif()
 # Properties of files are local to a directory: call it where the target is made.
 function(ingot_isa_files list_name)
   set(files ${${list_name}})
-  foreach(isa avx2 avx512 amx neon neon_dotprod neon_i8mm)
+  foreach(isa avx2 avxvnni avx512 amx neon neon_dotprod neon_i8mm)
     set(of_isa ${files})
     list(FILTER of_isa INCLUDE REGEX "_${isa}\\.c$")
     if(NOT of_isa)

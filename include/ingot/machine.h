@@ -10,7 +10,7 @@ extern "C" {
 /* The processor. All strings are static. */
 typedef struct ingot_machine {
     const char *processor; /* brand, such as "AMD EPYC 9B14" */
-    const char *level;     /* instruction set level that the machine has: ref, avx2, avx512, neon */
+    const char *level;     /* instruction set level that the machine has: ref, avx2, avxvnni, avx512, neon, dotprod, i8mm */
     const char *used;      /* the level in use, after the limit of INGOT_CPU */
     const char *extras;    /* extensions in use beyond the level, such as "avx512_bf16 amx_int8"; "" when none */
 } ingot_machine;

@@ -12,7 +12,7 @@
 #include <sys/sysctl.h>
 #endif
 
-static const char *const names[INGOT_N_ISAS] = {"ref", "avx2", "avx512", "neon", "dotprod", "i8mm"};
+static const char *const names[INGOT_N_ISAS] = {"ref", "avx2", "avxvnni", "avx512", "neon", "dotprod", "i8mm"};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static ingot_cpu detected; /* all the machine has, before any limit */
@@ -59,8 +59,8 @@ static void detect(ingot_cpu *c) {
     const bool fma = has(l1.c, 12), avx = has(l1.c, 28), f16c = has(l1.c, 29);
     const bool avx2 = has(l7.b, 5), bmi2 = has(l7.b, 8);
     if (!(ymm && avx && avx2 && fma && f16c && bmi2)) return;
-    c->machine = INGOT_ISA_AVX2;
     c->avx_vnni = has(l71.a, 4);
+    c->machine = c->avx_vnni ? INGOT_ISA_AVXVNNI : INGOT_ISA_AVX2;
 
     const bool f = has(l7.b, 16), dq = has(l7.b, 17), cd = has(l7.b, 28), bw = has(l7.b, 30), vl = has(l7.b, 31);
     const bool vbmi = has(l7.c, 1), vnni = has(l7.c, 11);
@@ -116,13 +116,17 @@ static bool own_family(ingot_isa isa) {
 #endif
 }
 
-static bool reachable(ingot_isa isa) { return own_family(isa) && isa <= detected.machine; }
+/* Some processors with AVX-512 lack AVX-VNNI, which lies below. */
+static bool reachable(ingot_isa isa) {
+    if (isa == INGOT_ISA_AVXVNNI && !detected.avx_vnni) return false;
+    return own_family(isa) && isa <= detected.machine;
+}
 
 /* `current` becomes the machine without what builds on more than `isa`. */
 static void limit(ingot_isa isa) {
     current = detected;
     current.isa = isa;
-    if (isa < INGOT_ISA_AVX2) current.avx_vnni = false;
+    if (isa < INGOT_ISA_AVXVNNI) current.avx_vnni = false;
     if (isa < INGOT_ISA_AVX512) current.avx512_bf16 = current.avx512_fp16 = current.amx_int8 = false;
 }
 
@@ -136,7 +140,9 @@ static void init(void) {
         snprintf(bad_env, sizeof bad_env, "%s", env);
         return;
     }
-    if (reachable(wanted)) limit(wanted);
+    if (wanted > detected.machine) return;
+    while (!reachable(wanted)) wanted--;
+    limit(wanted);
 }
 
 const ingot_cpu *ingot_cpu_get(void) {

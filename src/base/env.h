@@ -5,7 +5,7 @@
 #define INGOT_BASE_ENV_H
 
 #define INGOT_ENV_LIST(ENV)                                                                                          \
-    ENV(CPU, "INGOT_CPU", "ref|avx2|avx512|neon|dotprod|i8mm", "highest instruction set level to use")                            \
+    ENV(CPU, "INGOT_CPU", "ref|avx2|avxvnni|avx512|neon|dotprod|i8mm", "highest instruction set level to use")          \
     ENV(HUGEPAGES, "INGOT_HUGEPAGES", "0|1", "0: do not ask the system for huge pages behind large blocks")          \
     ENV(CALIBRATION, "INGOT_CALIBRATION", "FILE", "calibration of the model, for methods that need one, where the program is given none")
 

@@ -94,6 +94,9 @@ TEST("cpu/levels have names and only the machine's can be forced") {
     CHECK(!ingot_cpu_force(INGOT_ISA_NEON));
     __builtin_cpu_init(); /* the compiler's own detection as a second opinion */
     CHECK_INT(cpu->machine >= INGOT_ISA_AVX2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"));
+    if (ingot_cpu_force(INGOT_ISA_AVXVNNI)) CHECK(cpu->avx_vnni && !cpu->avx512_bf16 && !cpu->avx512_fp16 && !cpu->amx_int8);
+    if (ingot_cpu_force(INGOT_ISA_AVX2)) CHECK(!cpu->avx_vnni);
+    CHECK(ingot_cpu_force(cpu->machine));
     if (cpu->machine == INGOT_ISA_AVX512) CHECK(__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni"));
 #elif defined(__aarch64__)
     CHECK(!ingot_cpu_force(INGOT_ISA_AVX2));
@@ -109,6 +112,7 @@ TEST("cpu/probe the level in use") {
     if (!env) CHECK(!bad);
     else if (!ingot_isa_parse(env, &named)) CHECK_STR(bad, env);
     else if (named != INGOT_ISA_REF && (named >= INGOT_ISA_NEON) != (cpu->machine >= INGOT_ISA_NEON)) CHECK_STR(bad, env); /* of another family */
+    else if (named == INGOT_ISA_AVXVNNI && !cpu->avx_vnni) CHECK(!bad && cpu->isa == (cpu->machine < INGOT_ISA_AVX2 ? cpu->machine : INGOT_ISA_AVX2));
     else CHECK(!bad && cpu->isa == (named < cpu->machine ? named : cpu->machine));
 }
 
@@ -118,7 +122,7 @@ TEST("cpu/INGOT_CPU limits the level and a wrong name is kept for the message") 
     const long n = readlink("/proc/self/exe", exe, sizeof exe - 1);
     if (!CHECK(n > 0)) return;
     exe[n] = 0;
-    static const char *const values[] = {"ref", "avx2", "avx512", "neon", "dotprod", "i8mm", "banana"};
+    static const char *const values[] = {"ref", "avx2", "avxvnni", "avx512", "neon", "dotprod", "i8mm", "banana"};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         test_case("INGOT_CPU=%s", values[i]);
         snprintf(command, sizeof command, "INGOT_CPU=%s '%s' --no-fork -f 'cpu/probe the level' >/dev/null", values[i], exe);
