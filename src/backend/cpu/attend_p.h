@@ -1,7 +1,7 @@
 /* Second phase of the packed attention: online softmax of a block of rows over 64 scores; for integer V the weights as
  * integers. For files compiled for one instruction set, which provide before:
  *   row_tops(n, m, top)                   largest lane of each of n vectors, as a vector over rows
- *   largest_scale(scales, lo, hi)         largest magnitude of the tokens [lo, hi) of a group, in lane 0
+ *   largest_scale(scales, lo, hi)         largest magnitude of the tokens [lo, hi) of a group
  *   weight_max(digits), weight_max_log2(digits)
  *   pack_weights(digits, x, w, p)         x * w as integers up to weight_max, in the V phase's order: p [2][16]
  *   LINEAR4_UNIT                          what a code of TILE_LINEAR4 counts in the V phase */
@@ -109,9 +109,9 @@ VEC_INLINE void p_mids(const tile16 *t, int g, const attend_page *pg, const vf *
 VEC_INLINE void p_largest_scales(const tile16 *t, const attend_page *pg, float *tops, float *inverses) {
     for (int g = 0; g < t->n_groups; g++) {
         const uint16_t *scales = (const uint16_t *)(const void *)pg->v + tile16_v_scale(g, 0);
-        const __m128 top = _mm_max_ss(largest_scale(scales, pg->window.lo, pg->window.hi), _mm_set_ss(1e-30f));
-        _mm_store_ss(tops + g, top);
-        _mm_store_ss(inverses + g, _mm_div_ss(_mm_set_ss(1.f), top));
+        const float top = largest_scale(scales, pg->window.lo, pg->window.hi);
+        tops[g] = top > 1e-30f ? top : 1e-30f;
+        inverses[g] = 1.f / tops[g];
     }
 }
 

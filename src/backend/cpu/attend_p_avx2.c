@@ -13,7 +13,7 @@ VEC_INLINE void row_tops(const int n, const __m256 *m, __m256 *top) {
 }
 
 /* Halves without their signs order as integers. */
-VEC_INLINE __m128 largest_scale(const uint16_t *s, int lo, int hi) {
+VEC_INLINE float largest_scale(const uint16_t *s, int lo, int hi) {
     __m256i top = _mm256_setzero_si256(), at = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     VEC_UNROLL(4) for (int i = 0; i < 4; i++) {
         const __m256i below = _mm256_cmpgt_epi16(_mm256_set1_epi16((short)lo), at), in = _mm256_cmpgt_epi16(_mm256_set1_epi16((short)hi), at);

@@ -21,7 +21,7 @@ VEC_INLINE void row_tops(const int n, const __m512 *m, __m512 *top) {
 }
 
 /* Halves without their signs order as integers. */
-VEC_INLINE __m128 largest_scale(const uint16_t *s, int lo, int hi) {
+VEC_INLINE float largest_scale(const uint16_t *s, int lo, int hi) {
     const __mmask64 in = (hi < 64 ? (1ull << hi) - 1 : ~0ull) & (~0ull << lo);
     const __m512i mag = _mm512_set1_epi16(0x7fff);
     const __m512i x = _mm512_and_si512(_mm512_maskz_loadu_epi16((__mmask32)in, s), mag), y = _mm512_and_si512(_mm512_maskz_loadu_epi16((__mmask32)(in >> 32), s + 32), mag);

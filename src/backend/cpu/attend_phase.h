@@ -13,10 +13,10 @@ VEC_INLINE const char *ask_ahead(const char *p, const char *end, const int n) {
 }
 
 #if defined(__x86_64__)
-/* The largest of 8 halves that are not negative, as a float in lane 0. */
-VEC_INLINE __m128 largest_of_8(__m128i x) {
+/* The largest of 8 halves that are not negative, as a float. */
+VEC_INLINE float largest_of_8(__m128i x) {
     const __m128i least = _mm_minpos_epu16(_mm_xor_si128(x, _mm_set1_epi16(-1)));
-    return _mm_cvtph_ps(_mm_andnot_si128(least, _mm_cvtsi32_si128(0xffff)));
+    return _mm_cvtss_f32(_mm_cvtph_ps(_mm_andnot_si128(least, _mm_cvtsi32_si128(0xffff))));
 }
 #endif
 
