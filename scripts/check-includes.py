@@ -36,12 +36,12 @@ NEW_BACKEND = ARROWS["backend/ref"]
 
 PLAIN = {"status.h", "types.h"}
 PARTS = PLAIN | {"calibration.h"}
-LIBRARY = PARTS | {"machine.h", "method.h", "cache.h", "device.h", "ingot.h"}
+LIBRARY = PARTS | {"machine.h", "method.h", "cache.h", "device.h", "file.h", "ingot.h"}
 ENGINE = LIBRARY | {"model.h", "session.h", "eval.h", "calibrate.h", "probe.h", "bench.h"}
 # Public headers (<ingot/...>) that a room may include. Tools and tests: all.
 PUBLIC = {
-    "base": PLAIN | {"ingot.h", "machine.h"},  # what these two declare is of this room
-    "codec": PARTS, "transform": PARTS, "calibration": PARTS, "wtype": PLAIN, "gguf": PLAIN,
+    "base": PLAIN | {"ingot.h", "machine.h", "file.h"},  # what these three declare is of this room
+    "codec": PARTS, "transform": PARTS, "calibration": PARTS | {"file.h"}, "wtype": PLAIN, "gguf": PLAIN,
     "tokenizer": PLAIN | {"model.h"},  # its flags and messages are declared there
     "policy": LIBRARY, "method": LIBRARY, "cache": LIBRARY, "backend": LIBRARY,
     "model": ENGINE, "engine": ENGINE, "eval": ENGINE, "bench": ENGINE,

@@ -42,7 +42,7 @@ typedef struct ingot_calibrate_result {
 
 /* Runs the model (float activations, f16 cache) on the first windows of tokens[n], derives everything and writes the calibration to `path`; nothing
  * is left there when it fails or is cancelled. The same file for the same model, text and machine, whatever the number of threads.
- * Errors: INGOT_E_INVALID (a text too short, with both counts; a head whose queries or values are all zero), INGOT_E_IO, INGOT_E_NOMEM, INGOT_E_CANCELLED. */
+ * Errors: INGOT_E_INVALID (a text too short, with both counts; a head whose queries or values are all zero; another file at `path`), INGOT_E_IO, INGOT_E_NOMEM, INGOT_E_CANCELLED. */
 ingot_status ingot_calibrate(ingot_calibrate_result *out, ingot_model *model, const int32_t *tokens, size_t n, const ingot_calibrate_config *config, const char *path);
 
 #ifdef __cplusplus

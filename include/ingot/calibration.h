@@ -36,13 +36,16 @@ const float *ingot_calibration_get(const ingot_calibration *c, int kind, int bit
 
 /* A calibration under construction. Arrays are copied. `source` is one line of at most 1023 bytes. The same arrays give the same file, whatever the
  * order they are added in. add: INGOT_E_INVALID naming the array and what is wrong (added twice, wrong shape, not finite, smoothing factors that
- * are not positive, outliers that do not name every channel once). save: INGOT_E_IO. All: INGOT_E_NOMEM. */
+ * are not positive, outliers that do not name every channel once). All: INGOT_E_NOMEM. */
 typedef struct ingot_calibration_writer ingot_calibration_writer;
 ingot_status ingot_calibration_writer_create(ingot_calibration_writer **out, const uint8_t fingerprint[16], const char *source);
 ingot_status ingot_calibration_writer_add(ingot_calibration_writer *w, int kind, int bits, int group, bool value, int layer, int head, const float *x, size_t n);
-/* Writes a temporary file beside `path` and renames it; a file that was there stays whole on failure. */
+/* As ingot_replace_file of <ingot/file.h> does, and what ingot_calibration_target_check refuses is refused. */
 ingot_status ingot_calibration_writer_save(ingot_calibration_writer *w, const char *path);
 void ingot_calibration_writer_destroy(ingot_calibration_writer *w); /* NULL is allowed */
+/* Whether a calibration may be written to `path`, to be asked before the work: INGOT_E_IO as ingot_replace_file_check, INGOT_E_INVALID where a file with other
+ * content is, which is never overwritten. */
+ingot_status ingot_calibration_target_check(const char *path);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,10 @@
 #include "../base/alloc.h"
 #include "../base/error.h"
 #include "../base/le.h"
-#include "../base/replace_file.h"
 #include "calibration_file.h"
+#include <ingot/file.h>
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 struct ingot_calibration_writer {
@@ -88,7 +90,19 @@ static void fill(const ingot_calibration_writer *w, uint8_t *image, size_t table
     ingot_hash(image + at, image, at);
 }
 
+ingot_status ingot_calibration_target_check(const char *path) {
+    char magic[sizeof CAL_MAGIC - 1];
+    INGOT_TRY(ingot_replace_file_check(path));
+    FILE *f = fopen(path, "rbe");
+    if (!f) return errno == ENOENT ? INGOT_OK : ingot_fail(INGOT_E_IO, "%s: cannot look whether it is a calibration: %s", path, strerror(errno));
+    const size_t n = fread(magic, 1, sizeof magic, f);
+    fclose(f);
+    if (!n || (n == sizeof magic && !memcmp(magic, CAL_MAGIC, sizeof magic))) return INGOT_OK;
+    return ingot_fail(INGOT_E_INVALID, "%s: is there and is no calibration, so it is not overwritten", path);
+}
+
 ingot_status ingot_calibration_writer_save(ingot_calibration_writer *w, const char *path) {
+    INGOT_TRY(ingot_calibration_target_check(path));
     const size_t table = round_up(CAL_HEADER_BYTES + strlen(w->source), 8), bytes = file_bytes(w, table);
     uint8_t *image = ingot_alloc(bytes, INGOT_MEM_OTHER);
     if (!image) return ingot_fail(INGOT_E_NOMEM, "no memory for a calibration of %zu bytes", bytes);

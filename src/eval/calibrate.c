@@ -251,7 +251,8 @@ static double seconds_since(uint64_t *last) {
 static ingot_status calibrate(calibration_run *r, const int32_t *tokens, const char *path) {
     ingot_calibrate_result *p = r->result;
     uint64_t last = ingot_clock_ns();
-    INGOT_TRY(start_file(r)); /* a source that cannot be written is said before the work */
+    INGOT_TRY(ingot_calibration_target_check(path)); /* what cannot be written is said before the work */
+    INGOT_TRY(start_file(r));
     INGOT_TRY(run_model(r, tokens));
     p->n_layers = r->info.n_layers, p->n_kv_heads = r->stats.n_heads, p->whitened = true;
     p->seconds_model = seconds_since(&last);

@@ -1,5 +1,6 @@
 """ingot calibrate, and ingot eval probe, which uses what it makes."""
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -72,6 +73,37 @@ def test_wrong_use():
     refused(1, "calibrate", "-m", m, "-p", "too short", has=["9", "64"])
     refused(1, "calibrate", "-m", m, "-f", text(), "-c", "512", "--windows", "9", has="4608")
     refused(1, "calibrate", "-m", m, "-f", text(), "--no-codebooks", "-o", path("no/such/folder"), has="no/such")
+    check(os.listdir(os.path.dirname(m)) == ["tiny.gguf"], os.listdir(os.path.dirname(m)))
+
+
+def test_other_files_are_not_overwritten():
+    m = model("kept")
+    folder = os.path.dirname(m)
+    inside = {name: os.path.join(folder, name) for name in ("text", "letter", "pipe", "link", "to-model", "real.ingotcal")}
+    path("kept/text", book(1200))
+    path("kept/letter", "Dear Ann")
+    os.mkfifo(inside["pipe"])
+    os.symlink("tiny.gguf", inside["to-model"])
+    os.symlink("real.ingotcal", inside["link"])
+    args = ["calibrate", "-m", m, "-f", inside["text"], "-c", "128", "--windows", "1", "--no-codebooks", "-o"]
+    with open(m, "rb") as f:
+        weights = f.read()
+    for name, reason in (("tiny.gguf", "is the model"), ("to-model", "is the model"), ("text", "is the text"), ("letter", "no calibration"), ("pipe", "no regular file"),
+                         ("link", "link"), ("", "no regular file")):
+        refused(1, *args, os.path.join(folder, name), has=reason)
+    done(*args, inside["real.ingotcal"])
+    done(*args, inside["link"])
+    check(os.path.islink(inside["link"]) and os.path.islink(inside["to-model"]), "links stay")
+    with open(m, "rb") as f, open(inside["letter"], "rb") as letter:
+        check(f.read() == weights and letter.read() == b"Dear Ann", "nothing is lost")
+    check(sorted(os.listdir(folder)) == sorted(["tiny.gguf", *inside]), os.listdir(folder))
+
+
+def test_a_file_size_limit_is_an_error():
+    m, out = model("limited"), path("limited/x.ingotcal")
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))  # noqa: E731
+    p = subprocess.run([harness.program, "calibrate", "-m", m, "-f", text(), "-c", "128", "--no-codebooks", "-o", out], capture_output=True, preexec_fn=limit, timeout=60)
+    check(p.returncode == 1 and p.stderr.startswith(b"ingot: ") and b"File too large" in p.stderr, f"{p.returncode} {p.stderr}")
     check(os.listdir(os.path.dirname(m)) == ["tiny.gguf"], os.listdir(os.path.dirname(m)))
 
 

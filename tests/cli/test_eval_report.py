@@ -79,6 +79,12 @@ def test_what_is_there_is_not_measured_again():
     check("## 48 tokens" in markdown("again") and "123.00000" in markdown("again"), markdown("again"))
 
 
+def test_only_regular_files_are_replaced():
+    os.makedirs(path("pipes"))
+    os.mkfifo(path("pipes/REPORT.md"))
+    refused(1, *small("pipes", "--methods", "int4", "--exact", "0,0"), has=["REPORT.md", "no regular file"])
+
+
 def test_other_ways_of_measuring_do_not_mix():
     done(*small("mixed", "--methods", "int4", "--exact", "0,0"))
     before = read("mixed")

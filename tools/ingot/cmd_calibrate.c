@@ -4,11 +4,9 @@
 #include "common/setup.h"
 #include "common/system.h"
 #include <ingot/calibrate.h>
-#include <errno.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define SUFFIX ".ingotcal" /* where commands look for a calibration by themselves */
 
@@ -81,14 +79,17 @@ static const char *source(const settings *s, char *buf, size_t cap) {
     return cli_printable(slash ? slash + 1 : s->file, buf, cap);
 }
 
-/* Whether a file can be made there: said before minutes of work. An exit code. */
-static int check_folder(const char *path) {
-    const char *slash = strrchr(path, '/');
-    strbuf folder = {0};
-    strbuf_add(&folder, slash ? path : ".", slash == path ? 1 : slash ? (size_t)(slash - path) : 1);
-    const int code = access(folder.data, W_OK | X_OK) == 0 ? CLI_DONE : cli_fail("%s: %s", folder.data, strerror(errno));
-    strbuf_free(&folder);
-    return code;
+static bool same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Whether a file may be made there: said before minutes of work. An exit code. */
+static int check_target(const settings *s, const char *path) {
+    if (same_file(path, s->model)) return cli_fail("%s is the model, not a place for its calibration", path);
+    if (s->file && strcmp(s->file, "-") && same_file(path, s->file)) return cli_fail("%s is the text, not a place for the calibration", path);
+    const ingot_status status = ingot_calibration_target_check(path);
+    return status == INGOT_OK ? CLI_DONE : cli_fail_status(status);
 }
 
 static int calibrate(const settings *s, setup *u, const int32_t *ids, size_t n, const char *path) {
@@ -119,7 +120,7 @@ static int run_calibrate(const settings *s) {
         strbuf_add(&beside, SUFFIX, strlen(SUFFIX));
     }
     const char *path = s->output ? s->output : beside.data;
-    if (!code) code = check_folder(path);
+    if (!code) code = check_target(s, path);
     if (!code) {
         const ingot_status status = ingot_model_tokenize(u.model, text.data, text.n, 0, &ids, &n);
         code = status == INGOT_OK ? calibrate(s, &u, ids, n, path) : cli_fail_status(status);

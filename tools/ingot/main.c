@@ -105,6 +105,7 @@ static char output[1 << 18];
 
 int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), said in one line */
+    signal(SIGXFSZ, SIG_IGN); /* and so is a file that grows beyond what the system allows */
     setvbuf(stdout, output, _IOFBF, sizeof output);
     if (argc < 2) {
         command_print_overview(stderr);

@@ -2,6 +2,7 @@
 #include "report.h"
 #include "common/system.h"
 #include <errno.h>
+#include <ingot/file.h>
 #include <ingot/ingot.h>
 #include <ingot/machine.h>
 #include <stdlib.h>
@@ -158,18 +159,11 @@ int report_open(report *r) {
     return report_save(r);
 }
 
-/* A temporary file that takes the name when it is whole. */
 static int save_text(const report *r, const char *file, const char *text, size_t n) {
-    char path[PATH_CAP], temporary[PATH_CAP + 8];
+    char path[PATH_CAP];
     if (!path_of(r, file, path)) return CLI_FAILED;
-    snprintf(temporary, sizeof temporary, "%s.new", path);
-    FILE *f = fopen(temporary, "wb");
-    bool ok = f && fwrite(text, 1, n, f) == n;
-    if (f && fclose(f)) ok = false;
-    if (ok && !rename(temporary, path)) return CLI_DONE;
-    const int error = errno;
-    if (f) unlink(temporary);
-    return cli_fail("cannot write %s: %s", path, strerror(error));
+    const ingot_status status = ingot_replace_file(path, text, n);
+    return status == INGOT_OK ? CLI_DONE : cli_fail_status(status);
 }
 
 int report_save(const report *r) {
