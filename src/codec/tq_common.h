@@ -3,9 +3,11 @@
  * For the tests too; the lengths here are not bound to head sizes. */
 #ifndef INGOT_TQ_COMMON_H
 #define INGOT_TQ_COMMON_H
+#include "../base/half.h"
 #include "codec.h"
+#include <math.h>
 
-enum { INGOT_TQ_MAX_BITS = 6 };
+enum { INGOT_TQ_MAX_BITS = 6, INGOT_TQ_LANES = 16 };
 
 typedef struct ingot_tq_book {
     int bits;
@@ -28,6 +30,27 @@ extern const char *const ingot_tq_rules[]; /* their names, NULL-terminated */
 /* The options of a codec whose variants are the scale rules, and their defaults: unbiased keys, least squares for values. */
 #define INGOT_TQ_VARIANTS .variant_key = "scale", .variants = ingot_tq_rules, .options = "scale=paper|matched|ls|unbiased"
 #define INGOT_TQ_DEFAULT_RULES .default_variant = {INGOT_TQ_UNBIASED, INGOT_TQ_LS}
+
+/* A power of two (normal, and so is its inverse) that brings `top`, the largest magnitude, to [1, 2) - below 4 for the largest floats, 0 stays 0, and what is
+ * not normal becomes as large as a power can make it. */
+static inline float ingot_tq_power(float top) {
+    const uint32_t exponent = ingot_f32_bits(top) >> 23;
+    return ingot_bits_f32((exponent < 254 ? 254 - exponent : 1) << 23);
+}
+
+/* The scale that a rule gives to n channels, from sums of y = x * power and the levels c: <y, y>, <c, y>, <c, c>. <c, y> is positive unless x is 0, because
+ * every level has the sign of its coordinate. */
+static inline double ingot_tq_scale(ingot_tq_rule rule, int n, float yy, float cy, float cc, float power) {
+    double s = 0;
+    if (yy == 0.0f) return 0;
+    switch (rule) {
+    case INGOT_TQ_PAPER: s = sqrt((double)yy / n); break;
+    case INGOT_TQ_MATCHED: s = sqrt((double)yy / (double)cc); break;
+    case INGOT_TQ_LS: s = (double)cy / (double)cc; break;
+    case INGOT_TQ_UNBIASED: s = (double)yy / (double)cy; break;
+    }
+    return s / (double)power;
+}
 
 static inline size_t ingot_tq_code_bytes(int n, int bits) { return ((size_t)n * (size_t)bits + 7) / 8; }
 
