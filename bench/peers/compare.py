@@ -120,6 +120,8 @@ def measure(o, work, run, points, all_engines):
         run["machine"] = ingot.machine
 
     def say(point, r, engine):
+        if run["rows"]:
+            write(o, {**run, "partial": "still running"}, points)
         print(f"round {r + 1}/{o.rounds} {engine} {point}", file=sys.stderr)
 
     rounds.turns(all_engines, points, o.rounds, lambda e, point: (e.model if o.model else e.attn)(point, o), keep, say)
