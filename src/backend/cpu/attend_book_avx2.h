@@ -1,7 +1,7 @@
 /* Codes of 8 lanes as the 16-bit numbers that vpmaddwd takes: of each quad of bytes 0 and 2, then 1 and 3. AVX2. */
 #ifndef INGOT_CPU_ATTEND_BOOK_AVX2_H
 #define INGOT_CPU_ATTEND_BOOK_AVX2_H
-#include "attend_phase.h"
+#include "attend_codes_avx2.h"
 
 typedef struct attend_pairs { __m256i even, odd; } attend_pairs;
 
@@ -20,17 +20,6 @@ VEC_INLINE attend_pairs nibbles_signed(__m256i x, const int k) {
     return (attend_pairs){_mm256_srai_epi16(_mm256_slli_epi16(x, 8), 12), _mm256_srai_epi16(x, 12)};
 }
 
-/* Levels for lookups by the low 4 bits. */
-VEC_INLINE __m256i attend_book_of(const tile16 *t) { return _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)t->level)); }
-
 /* Levels of the codes that begin at bit `at` of each byte. */
-VEC_INLINE attend_pairs pairs_of_book(__m256i book, __m256i x, const int at) {
-    return pairs_signed(_mm256_shuffle_epi8(book, _mm256_and_si256(at ? _mm256_srli_epi16(x, at) : x, _mm256_set1_epi8(15))));
-}
-
-/* The codes in the top bits of three rows of 3-bit codes, moved to the low ones. */
-VEC_INLINE __m256i top_of_3(__m256i a, __m256i b, __m256i c) {
-    const __m256i x = _mm256_and_si256(_mm256_srli_epi16(a, 6), _mm256_set1_epi8(3)), y = _mm256_and_si256(_mm256_srli_epi16(b, 4), _mm256_set1_epi8(12));
-    return _mm256_or_si256(_mm256_or_si256(x, y), _mm256_and_si256(_mm256_srli_epi16(c, 2), _mm256_set1_epi8(0x30)));
-}
+VEC_INLINE attend_pairs pairs_of_book(__m256i book, __m256i x, const int at) { return pairs_signed(_mm256_shuffle_epi8(book, low_4_at(x, at))); }
 #endif

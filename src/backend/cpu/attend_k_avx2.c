@@ -47,7 +47,7 @@ VEC_INLINE const uint8_t *k_row(const tile16 *t16, const attend_page *pg, int to
 
 VEC_INLINE void k_tokens(const tile_kind kind, const int n, const attend_block *b, const attend_call *call, attend_page *pg) {
     const tile16 *t16 = &call->k;
-    const __m256i book = attend_book_of(t16);
+    const __m256i book = attend_book_of(TILE_BOOK4, t16, 0).table[0];
     const uint16_t *scales = (const uint16_t *)(const void *)pg->k, *offsets = (const uint16_t *)(const void *)(pg->k + t16->offsets);
     for (int t = 0; t < 64; t += 8) {
         const int32_t *q = b->q;
@@ -72,7 +72,7 @@ VEC_INLINE void k_tokens(const tile_kind kind, const int n, const attend_block *
 /* Scales per channel are in the queries already. */
 VEC_INLINE void k_channels(const tile_kind kind, const int n, const attend_call *call, attend_page *pg) {
     const tile16 *t16 = &call->k;
-    const __m256i book = attend_book_of(t16);
+    const __m256i book = attend_book_of(TILE_BOOK4, t16, 0).table[0];
     for (int t = 0; t < 64; t += 8) {
         const attend_scaled *scaled = &pg->scaled[t / t16->tokens];
         __m256i acc[BLOCK_ROWS];

@@ -18,10 +18,10 @@ static int kind_of(tile16 *t, const ingot_kv_fmt *f) {
     return f->codec == INGOT_CODEC_F16 ? ATTEND_F16 : tile16_make(t, f) ? (int)t->kind : -1;
 }
 
-bool ingot_attend_call(attend_call *c, void *scratch, const ingot_attend_args *a, const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows, int digits) {
+bool ingot_attend_call(attend_call *c, void *scratch, const ingot_attend_args *a, const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows) {
     bump s = {scratch, 0};
     c->a = a;
-    c->digits = digits;
+    c->digits = 2;
     c->n_blocks = 0;
     c->k_kind = kind_of(&c->k, k);
     c->v_kind = kind_of(&c->v, v);
@@ -50,5 +50,5 @@ bool ingot_attend_call(attend_call *c, void *scratch, const ingot_attend_args *a
 
 size_t ingot_attend_packed_scratch_bytes(const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows) {
     attend_call c;
-    return ingot_attend_call(&c, NULL, NULL, k, v, n_rows < PACKED_ROWS ? n_rows : PACKED_ROWS, 2) ? c.bytes : 0;
+    return ingot_attend_call(&c, NULL, NULL, k, v, n_rows < PACKED_ROWS ? n_rows : PACKED_ROWS) ? c.bytes : 0;
 }

@@ -2,8 +2,9 @@
  * phases, so that formats of K and V combine freely: scores from the K tile, softmax, values from the V tile.
  *
  * Integer formats (tile16.h): the query and the softmax weights are integers too, and scores and outputs exact integer dot products of them with the
- * packed codes. Precise: 16 bits each; AVX-512 takes them as two 8-bit digits (vpdpbusd; relative error about 4e-5), AVX2 as pairs of s16 (vpmaddwd; 8e-5,
- * the weights having 15 bits). Fast (ingot_attend_args.fast, AVX-512): one 8-bit digit each, relative error about 1e-2. Weights carry the token's V
+ * packed codes. Precise: 16 bits each; AVX-512 and AVX-VNNI take them as two 8-bit digits (vpdpbusd; relative error about 4e-5), AVX2 as pairs of s16
+ * (vpmaddwd; 8e-5, the weights having 15 bits). Fast (ingot_attend_args.fast): one 8-bit digit each, relative error about 1e-2; AVX2 has that for codes
+ * of at most 4 bits, and takes levels of books as 7-bit numbers (vpmaddubsw). Weights carry the token's V
  * scale, in units of the largest scale of the page. Keys with scales per channel: the query carries them, and is made anew for each block of tokens.
  * Floats with f16 tiles. Scores are in log2 units inside. */
 #ifndef INGOT_CPU_ATTEND_PACKED_H
@@ -48,7 +49,7 @@ typedef struct attend_call {
     const ingot_attend_args *a;
     tile16 k, v;                 /* but for f16 */
     int k_kind, v_kind;          /* tile_kind or ATTEND_F16 */
-    int digits;                  /* of queries and weights: 1 or 2 */
+    int digits;                  /* of queries: 1 or 2 */
     attend_block *block;
     int n_blocks;
     float *x;
@@ -68,18 +69,21 @@ static inline int attend_size_index(int n) { return n == 8 ? 4 : n - 1; }
 static inline bool attend_has_mids(const tile16 *t) { return t->has_offset || t->signed_scale; }
 
 /* False when a format has no tuned layout. */
-bool ingot_attend_call(attend_call *c, void *scratch, const ingot_attend_args *a, const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows, int digits);
+bool ingot_attend_call(attend_call *c, void *scratch, const ingot_attend_args *a, const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows);
 
 /* For at most n_rows rows. */
 size_t ingot_attend_packed_scratch_bytes(const ingot_kv_fmt *k, const ingot_kv_fmt *v, int n_rows);
 /* False, and nothing done, where another path has to serve: more than PACKED_ROWS rows, or formats without tuned layouts. */
 bool ingot_attend_packed_avx2(const ingot_attend_args *a);
+bool ingot_attend_packed_avxvnni(const ingot_attend_args *a);
 bool ingot_attend_packed_avx512(const ingot_attend_args *a);
 
 /* [kind of that side][block size index]; the softmax goes by the kind of V. */
 typedef struct attend_phases { const attend_phase (*k)[BLOCK_SIZES], (*p)[BLOCK_SIZES], (*v)[BLOCK_SIZES]; } attend_phases;
-/* AVX-512: [digits - 1] */
-extern const attend_phase ingot_attend_k_avx2[ATTEND_KINDS][BLOCK_SIZES], ingot_attend_k_avx512[2][ATTEND_KINDS][BLOCK_SIZES];
-extern const attend_phase ingot_attend_p_avx2[ATTEND_KINDS][BLOCK_SIZES], ingot_attend_p_avx512[2][ATTEND_KINDS][BLOCK_SIZES];
-extern const attend_phase ingot_attend_v_avx2[ATTEND_KINDS][BLOCK_SIZES], ingot_attend_v_avx512[2][ATTEND_KINDS][BLOCK_SIZES];
+/* [digits - 1]; AVX2 has no fast phases for some kinds. */
+extern const attend_phase ingot_attend_k_avx512[2][ATTEND_KINDS][BLOCK_SIZES], ingot_attend_k_avxvnni[2][ATTEND_KINDS][BLOCK_SIZES];
+extern const attend_phase ingot_attend_p_avx512[2][ATTEND_KINDS][BLOCK_SIZES], ingot_attend_p_avxvnni[2][ATTEND_KINDS][BLOCK_SIZES], ingot_attend_p_avx2[2][ATTEND_KINDS][BLOCK_SIZES];
+extern const attend_phase ingot_attend_v_avx512[2][ATTEND_KINDS][BLOCK_SIZES], ingot_attend_v_avxvnni[2][ATTEND_KINDS][BLOCK_SIZES];
+extern const attend_phase ingot_attend_k_avx2[ATTEND_KINDS][BLOCK_SIZES], ingot_attend_k_fast_avx2[ATTEND_KINDS][BLOCK_SIZES];
+extern const attend_phase ingot_attend_v_avx2[ATTEND_KINDS][BLOCK_SIZES], ingot_attend_v_fast_avx2[ATTEND_KINDS][BLOCK_SIZES];
 #endif

@@ -13,14 +13,13 @@ VEC_INLINE void pack_query(__m512i i, const int digits, int32_t *out) {
     _mm_storeu_si128((void *)(out + 4), _mm_unpackhi_epi32(first, second));
 }
 
-/* Books are looked up with 128 added, nibbles are as stored. */
-VEC_INLINE int code_excess(tile_kind kind) { return kind == TILE_LINEAR4 ? 8 : 128; }
+VEC_INLINE int code_excess(tile_kind kind, int digits) { return (void)digits, dot_excess(kind); }
+VEC_INLINE void code_fit(tile16 *t) { (void)t; }
 
 #include "attend_walk.h"
 
 bool ingot_attend_packed_avx512(const ingot_attend_args *a) {
     static const attend_phases phases[2] = {{ingot_attend_k_avx512[0], ingot_attend_p_avx512[0], ingot_attend_v_avx512[0]},
                                             {ingot_attend_k_avx512[1], ingot_attend_p_avx512[1], ingot_attend_v_avx512[1]}};
-    const int digits = a->fast ? 1 : 2;
-    return attend_packed(a, &phases[digits - 1], digits);
+    return attend_packed(a, phases);
 }

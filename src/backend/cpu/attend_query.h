@@ -1,6 +1,6 @@
 /* Queries of the packed attention as its K phase takes them. For files compiled for one instruction set, which provide before
  *   pack_query(i, digits, out)  integers of VW channels as the K phase takes them: out [quad][first, second], or [quad] where there is one digit
- *   code_excess(kind)           what the loop's codes are larger by than the numbers of the kind */
+ *   code_excess(kind, digits)   what the loop's codes are larger by than the numbers of the kind */
 #ifndef INGOT_CPU_ATTEND_QUERY_H
 #define INGOT_CPU_ATTEND_QUERY_H
 #include "attend_phase.h"
@@ -44,7 +44,7 @@ static void interleave(const int32_t *rows, ptrdiff_t stride, int n, int words, 
 VEC_INLINE float step_of(float most, int digits) { return most > 1e-30f ? most / query_max(digits) : 1.f; }
 
 /* What starts the sum of a row's products with codes that are too large. */
-VEC_INLINE int32_t excess_of(const tile16 *t, int32_t sum) { return (int32_t)(0u - (uint32_t)code_excess(t->kind) * (uint32_t)sum); }
+VEC_INLINE int32_t excess_of(const tile16 *t, int32_t sum, int digits) { return (int32_t)(0u - (uint32_t)code_excess(t->kind, digits) * (uint32_t)sum); }
 
 static float sum_of(const float *x, int n) {
     vf sum = vf_zero();
@@ -59,7 +59,7 @@ VEC_INLINE void prepare_integers(attend_block *b, const attend_call *c, int r, c
     b->step[r] = step * t->unit * c->a->scale * VEC_LOG2E;
     for (int g = 0, at = 0; at < t->dim; g++, at += t->group) {
         const int channels = t->dim - at < t->group ? t->dim - at : t->group;
-        b->offset[g * b->n + r] = excess_of(t, to_integers(q + at, channels, inverse, digits, out + at / 4 * digits));
+        b->offset[g * b->n + r] = excess_of(t, to_integers(q + at, channels, inverse, digits, out + at / 4 * digits), digits);
         if (t->has_offset) b->q_sum[g * b->n + r] = sum_of(q + at, channels) * inverse / t->unit;
     }
 }
@@ -104,7 +104,7 @@ VEC_INLINE void scale_queries_to(const attend_block *b, const attend_call *c, at
             top = vf_max(top, vf_max(y, vf_sub(vf_zero(), y)));
         }
         const float step = step_of(vf_top(top), digits);
-        out->offset[r] = excess_of(t, to_integers(x, t->dim, 1.f / step, digits, rows[r]));
+        out->offset[r] = excess_of(t, to_integers(x, t->dim, 1.f / step, digits, rows[r]), digits);
         out->step[r] = step * t->unit;
         out->add[r] = vf_sum(add);
     }

@@ -84,7 +84,7 @@ VEC_INLINE void v_tail(const tile_kind kind, const int n, __m256i book, const v_
 
 VEC_INLINE void v_integer(const tile_kind kind, const int n, attend_block *b, const attend_call *call, attend_page *pg) {
     const tile16 *t16 = &call->v;
-    const __m256i book = attend_book_of(t16);
+    const __m256i book = attend_book_of(TILE_BOOK4, t16, 0).table[0];
     const int chunk = n > 4 ? 4 : n, unit = kind == TILE_BOOK2 || kind == TILE_BOOK3 ? 64 : 32;
     for (int c = 0; c < t16->dim; c += 32) {
         const int g = c / t16->group;

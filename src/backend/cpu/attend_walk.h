@@ -1,5 +1,6 @@
 /* The packed attention around its phases: prepares queries and state of the blocks of rows, walks the pages. For files compiled
- * for one instruction set, which provide what attend_query.h wants. */
+ * for one instruction set, which provide what attend_query.h wants, and
+ *   code_fit(tile)              changes levels and unit of a tile that is taken with one digit, where the loops need it */
 #ifndef INGOT_CPU_ATTEND_WALK_H
 #define INGOT_CPU_ATTEND_WALK_H
 #include "attend_query.h"
@@ -68,27 +69,42 @@ static whole_pages find_whole_pages(const ingot_attend_args *a) {
     return (whole_pages){lo > 0 ? (lo + TILE_TOKENS - 1) / TILE_TOKENS : 0, hi > 0 ? hi / TILE_TOKENS : 0};
 }
 
-static void attend_block_on_page(attend_block *b, const attend_call *c, const attend_phases *phases, attend_page *pg) {
-    for (int i = 0; c->k.tokens && i < TILE_TOKENS / c->k.tokens; i++) scale_queries(b, c, pg, i);
-    phases->k[c->k_kind][attend_size_index(b->n)](b, c, pg);
-    phases->p[c->v_kind][attend_size_index(b->n)](b, c, pg);
-    phases->v[c->v_kind][attend_size_index(b->n)](b, c, pg);
+/* A phase in all sizes of blocks, for each side's kind and number of digits. */
+typedef struct attend_way { const attend_phase *k, *p, *v; } attend_way;
+
+/* Phases with one digit for a fast call, where there are any for the kind; the two sides differ if need be. */
+static attend_way find_way(attend_call *c, const attend_phases *phases) {
+    const attend_phases *k = &phases[c->a->fast && phases[0].k[c->k_kind][0] ? 0 : 1], *v = &phases[c->a->fast && phases[0].v[c->v_kind][0] ? 0 : 1];
+    c->digits = k == phases ? 1 : 2;
+    if (k == phases) code_fit(&c->k);
+    if (v == phases) code_fit(&c->v);
+    return (attend_way){k->k[c->k_kind], v->p[c->v_kind], v->v[c->v_kind]};
 }
 
-static void attend_page_in_part(const attend_call *c, const attend_phases *phases, attend_page *pg, int page) {
+static void attend_block_on_page(attend_block *b, const attend_call *c, const attend_way *way, attend_page *pg) {
+    for (int i = 0; c->k.tokens && i < TILE_TOKENS / c->k.tokens; i++) scale_queries(b, c, pg, i);
+    const int size = attend_size_index(b->n);
+    way->k[size](b, c, pg);
+    way->p[size](b, c, pg);
+    way->v[size](b, c, pg);
+}
+
+static void attend_page_in_part(const attend_call *c, const attend_way *way, attend_page *pg, int page) {
     pg->full = false;
     for (int i = 0; i < c->n_blocks; i++) {
         attend_block *b = &c->block[i];
         pg->window = cpu_window_of_rows(c->a, page, b->row0, b->n, pg->lo, pg->hi);
         if (pg->window.lo >= pg->window.hi) continue;
         pg->full = page_sees_all(pg, b->n);
-        attend_block_on_page(b, c, phases, pg);
+        attend_block_on_page(b, c, way, pg);
     }
 }
 
-static bool attend_packed(const ingot_attend_args *a, const attend_phases *phases, int digits) {
+/* phases: [digits - 1] */
+static bool attend_packed(const ingot_attend_args *a, const attend_phases phases[2]) {
     attend_call c;
-    if (a->n_tokens * a->n_group > PACKED_ROWS || !ingot_attend_call(&c, cpu_scratch_align(a->scratch), a, &a->k, &a->v, a->n_tokens * a->n_group, digits)) return false;
+    if (a->n_tokens * a->n_group > PACKED_ROWS || !ingot_attend_call(&c, cpu_scratch_align(a->scratch), a, &a->k, &a->v, a->n_tokens * a->n_group)) return false;
+    const attend_way way = find_way(&c, phases);
     const size_t bytes = a->v_offset + (c.v_kind == ATTEND_F16 ? tile16_bytes(&a->v) : c.v.bytes);
     const whole_pages whole = find_whole_pages(a);
     attend_page pg;
@@ -108,9 +124,9 @@ static bool attend_packed(const ingot_attend_args *a, const attend_phases *phase
         if (is_whole) {
             pg.full = true;
             pg.window = (cpu_window){0, TILE_TOKENS};
-            for (int i = 0; i < c.n_blocks; i++) attend_block_on_page(&c.block[i], &c, phases, &pg);
+            for (int i = 0; i < c.n_blocks; i++) attend_block_on_page(&c.block[i], &c, &way, &pg);
         } else {
-            attend_page_in_part(&c, phases, &pg, page);
+            attend_page_in_part(&c, &way, &pg, page);
         }
         while (pg.ahead < pg.ahead_end) pg.ahead = ask_ahead(pg.ahead, pg.ahead_end, 1);
     }

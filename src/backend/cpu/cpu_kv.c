@@ -33,6 +33,7 @@ void ingot_cpu_kv_init(ingot_backend *b) {
     b->attend = ingot_cpu_attend_avx2;
     b->merge = ingot_cpu_merge_avx2;
     b->normalize = ingot_cpu_normalize_avx2;
+    if (isa >= INGOT_ISA_AVXVNNI) b->attend = ingot_cpu_attend_avxvnni;
     if (isa < INGOT_ISA_AVX512) return;
     tile16_init(b->tile, ingot_tile_put_avx512);
     b->attend = ingot_cpu_attend_avx512;

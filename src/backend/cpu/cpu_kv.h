@@ -55,6 +55,7 @@ static inline void *cpu_scratch_align(void *p) { return (void *)(((uintptr_t)p +
 
 void ingot_cpu_kv_init(ingot_backend *b);
 void ingot_cpu_attend_avx2(const ingot_attend_args *a);
+void ingot_cpu_attend_avxvnni(const ingot_attend_args *a);
 void ingot_cpu_attend_avx512(const ingot_attend_args *a);
 void ingot_cpu_attend_neon(const ingot_attend_args *a);
 void ingot_cpu_merge_avx2(float *m, float *l, float *o, float mb, float lb, const float *ob, int dim);

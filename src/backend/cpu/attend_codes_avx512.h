@@ -1,7 +1,7 @@
-/* Books of levels in registers, and rows of codes as the bytes that dot products take. AVX-512. */
-#ifndef INGOT_CPU_ATTEND_BOOK_AVX512_H
-#define INGOT_CPU_ATTEND_BOOK_AVX512_H
-#include "attend_dot_avx512.h"
+/* Codes of 16 lanes as the bytes that dot products of bytes take. AVX-512. */
+#ifndef INGOT_CPU_ATTEND_CODES_AVX512_H
+#define INGOT_CPU_ATTEND_CODES_AVX512_H
+#include "attend_phase.h"
 
 /* A table for each place that a code can have in the 6 bits which a lookup takes: bits 0-1, 2-3, 4-5 of 2-bit codes, 0-2 and 3-5 of 3-bit ones; 4-bit codes
  * are in the bits 0-3. So few codes have to be moved. */
@@ -22,11 +22,23 @@ VEC_INLINE attend_book attend_book_of(const tile_kind kind, const tile16 *t, con
     return b;
 }
 
-VEC_INLINE __m512i book_at(const attend_book *book, int place, __m512i codes) { return _mm512_permutexvar_epi8(codes, book->table[place]); }
+/* Level of code k of each byte; the codes in the top bits of rows of 3-bit ones are not among them. */
+VEC_INLINE __m512i book_code(const tile_kind kind, const attend_book *b, __m512i x, const int k) {
+    if (kind == TILE_BOOK4) return _mm512_permutexvar_epi8(k ? _mm512_srli_epi16(x, 4) : x, b->table[0]);
+    if (kind == TILE_BOOK3) return _mm512_permutexvar_epi8(x, b->table[k]);
+    return _mm512_permutexvar_epi8(k < 3 ? x : _mm512_srli_epi16(x, 2), b->table[k < 3 ? k : 2]);
+}
 
-/* Codes k = 0 to 3 of a row of 2-bit codes. */
-VEC_INLINE __m512i book_of_2(const attend_book *book, __m512i row, const int k) {
-    return k < 3 ? book_at(book, k, row) : book_at(book, 2, _mm512_srli_epi16(row, 2));
+/* Code k of each byte of a K row, unsigned. */
+VEC_INLINE __m512i k_code(const tile_kind kind, const attend_book *b, __m512i x, const int k) {
+    if (kind == TILE_LINEAR8) return x;
+    return kind == TILE_LINEAR4 ? _mm512_and_si512(k ? _mm512_srli_epi16(x, 4) : x, _mm512_set1_epi8(15)) : book_code(kind, b, x, k);
+}
+
+/* Code k of each byte of a V row, signed. Nibbles stay shifted up by 4 bits (the factor makes up for it): one operation less. */
+VEC_INLINE __m512i v_code(const tile_kind kind, const attend_book *b, __m512i x, const int k) {
+    if (kind == TILE_LINEAR8) return x;
+    return kind == TILE_LINEAR4 ? _mm512_and_si512(k ? x : _mm512_slli_epi16(x, 4), _mm512_set1_epi8((char)0xf0)) : book_code(kind, b, x, k);
 }
 
 /* The codes in the top bits of three rows of 3-bit codes, moved to the low ones. */
