@@ -1,4 +1,5 @@
 #include "hadamard.h"
+#include "row_ops.h"
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -38,13 +39,9 @@ bool ingot_hadamard_exists(int dim) {
     return factor(dim, &s);
 }
 
-/* The first two steps at once where there are two: their partners are too close together for whole registers. */
-static void walsh_hadamard(float *x, int n) {
-    for (int i = 0; i + 3 < n; i += 4) {
-        const float a = x[i] + x[i + 1], b = x[i] - x[i + 1], c = x[i + 2] + x[i + 3], d = x[i + 2] - x[i + 3];
-        x[i] = a + c, x[i + 1] = b + d, x[i + 2] = a - c, x[i + 3] = b - d;
-    }
-    for (int h = n < 4 ? 1 : 4; h < n; h *= 2)
+/* Powers of two that are smaller than a register. */
+static void walsh_short(float *x, int n) {
+    for (int h = 1; h < n; h *= 2)
         for (int i = 0; i < n; i += 2 * h)
             for (int j = i; j < i + h; j++) {
                 const float a = x[j], b = x[j + h];
@@ -69,7 +66,14 @@ void ingot_hadamard(float *x, int dim, bool transpose) {
     shape s;
     if (!factor(dim, &s)) return;
     const float norm = 1.0f / sqrtf((float)dim);
-    for (int i = 0; i < dim; i += s.pow2) walsh_hadamard(x + i, s.pow2);
+    if (s.pow2 == dim && dim >= INGOT_WALSH_LEAST) {
+        ingot_row_ops_get()->walsh(x, x, dim, NULL, NULL, norm);
+        return;
+    }
+    for (int i = 0; i < dim; i += s.pow2) {
+        if (s.pow2 < INGOT_WALSH_LEAST) walsh_short(x + i, s.pow2);
+        else ingot_row_ops_get()->walsh(x + i, x + i, s.pow2, NULL, NULL, 1.0f);
+    }
     for (int f = 1, n = s.pow2; f >= 0; n *= s.order[f--])
         for (int i = 0; i < dim && s.order[f] > 1; i += n * s.order[f]) apply_factor(x + i, s.order[f], n, transpose);
     for (int i = 0; i < dim; i++) x[i] *= norm;

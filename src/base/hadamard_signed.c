@@ -1,5 +1,7 @@
 #include "hadamard_signed.h"
 #include "hadamard.h"
+#include "row_ops.h"
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -14,12 +16,23 @@ static void flip(float *y, const float *x, int dim) {
     for (int i = 0; i < dim; i++) y[i] = signs[i / 64] >> (i % 64) & 1 ? -x[i] : x[i];
 }
 
+/* Lengths that are done in one go, signs included. */
+static bool is_power(int dim) { return dim >= INGOT_WALSH_LEAST && dim <= INGOT_HADAMARD_MAX && (dim & (dim - 1)) == 0; }
+
 void ingot_hadamard_signed(float *y, const float *x, int dim) {
+    if (is_power(dim)) {
+        ingot_row_ops_get()->walsh(y, x, dim, signs, NULL, 1.0f / sqrtf((float)dim));
+        return;
+    }
     flip(y, x, dim);
     ingot_hadamard(y, dim, false);
 }
 
 void ingot_hadamard_signed_inverse(float *y, const float *x, int dim) {
+    if (is_power(dim)) {
+        ingot_row_ops_get()->walsh(y, x, dim, NULL, signs, 1.0f / sqrtf((float)dim));
+        return;
+    }
     memmove(y, x, sizeof(float) * (size_t)dim);
     ingot_hadamard(y, dim, true);
     flip(y, y, dim);
