@@ -33,7 +33,7 @@ VEC_INLINE void k_f16_vectors(const int n, const int nv, const attend_block *b, 
 
 /* As many vectors as the register file holds accumulators for. */
 VEC_INLINE void k_f16(const int n, attend_block *b, const attend_call *call, attend_page *pg) {
-    if (VW == 16) k_f16_vectors(n, n > 4 ? 2 : 4, b, call, pg);
+    if (VW != 8) k_f16_vectors(n, n > 4 ? 2 : 4, b, call, pg);
     else k_f16_vectors(n, n > 4 ? 1 : n > 2 ? 2 : 4, b, call, pg);
 }
 
@@ -58,7 +58,7 @@ VEC_INLINE void v_f16_vectors(const int n, const int nv, attend_block *b, const 
 }
 
 VEC_INLINE void v_f16(const int n, attend_block *b, const attend_call *call, attend_page *pg) {
-    const int nv = VW == 16 ? (n > 4 ? 2 : n > 2 ? 4 : 8) : (n > 4 ? 1 : n > 2 ? 2 : 4);
+    const int nv = VW != 8 ? (n > 4 ? 2 : n > 2 ? 4 : 8) : (n > 4 ? 1 : n > 2 ? 2 : 4);
     int c = 0;
     for (; c + nv * VW <= call->a->v.dim; c += nv * VW) v_f16_vectors(n, nv, b, call, pg, c);
     if (nv > 2) for (; c + 2 * VW <= call->a->v.dim; c += 2 * VW) v_f16_vectors(n, 2, b, call, pg, c);

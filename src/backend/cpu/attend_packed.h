@@ -4,7 +4,8 @@
  * Integer formats (tile16.h): the query and the softmax weights are integers too, and scores and outputs exact integer dot products of them with the
  * packed codes. Precise: 16 bits each; AVX-512 and AVX-VNNI take them as two 8-bit digits (vpdpbusd; relative error about 4e-5), AVX2 as pairs of s16
  * (vpmaddwd; 8e-5, the weights having 15 bits). Fast (ingot_attend_args.fast): one 8-bit digit each, relative error about 1e-2; AVX2 has that for codes
- * of at most 4 bits, and takes levels of books as 7-bit numbers (vpmaddubsw). Weights carry the token's V
+ * of at most 4 bits, and takes levels of books as 7-bit numbers (vpmaddubsw). NEON takes digits as AVX-512 does where it has i8mm, else signed ones (15 bits of
+ * a weight; 8e-5), and is then fast in the query alone. Weights carry the token's V
  * scale, in units of the largest scale of the page. Keys with scales per channel: the query carries them, and is made anew for each block of tokens.
  * Floats with f16 tiles. Scores are in log2 units inside. */
 #ifndef INGOT_CPU_ATTEND_PACKED_H
@@ -77,6 +78,9 @@ size_t ingot_attend_packed_scratch_bytes(const ingot_kv_fmt *k, const ingot_kv_f
 bool ingot_attend_packed_avx2(const ingot_attend_args *a);
 bool ingot_attend_packed_avxvnni(const ingot_attend_args *a);
 bool ingot_attend_packed_avx512(const ingot_attend_args *a);
+bool ingot_attend_packed_neon(const ingot_attend_args *a);
+bool ingot_attend_packed_neon_dotprod(const ingot_attend_args *a);
+bool ingot_attend_packed_neon_i8mm(const ingot_attend_args *a);
 
 /* [kind of that side][block size index]; the softmax goes by the kind of V. */
 typedef struct attend_phases { const attend_phase (*k)[BLOCK_SIZES], (*p)[BLOCK_SIZES], (*v)[BLOCK_SIZES]; } attend_phases;

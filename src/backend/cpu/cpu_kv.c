@@ -41,7 +41,7 @@ void ingot_cpu_kv_init(ingot_backend *b) {
     b->normalize = ingot_cpu_normalize_avx512;
 #else
     tile16_init(b->tile, ingot_tile_put_neon);
-    b->attend = ingot_cpu_attend_neon;
+    b->attend = isa >= INGOT_ISA_I8MM ? ingot_cpu_attend_neon_i8mm : isa >= INGOT_ISA_DOTPROD ? ingot_cpu_attend_neon_dotprod : ingot_cpu_attend_neon;
     b->merge = ingot_cpu_merge_neon;
     b->normalize = ingot_cpu_normalize_neon;
 #endif

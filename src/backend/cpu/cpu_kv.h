@@ -58,6 +58,8 @@ void ingot_cpu_attend_avx2(const ingot_attend_args *a);
 void ingot_cpu_attend_avxvnni(const ingot_attend_args *a);
 void ingot_cpu_attend_avx512(const ingot_attend_args *a);
 void ingot_cpu_attend_neon(const ingot_attend_args *a);
+void ingot_cpu_attend_neon_dotprod(const ingot_attend_args *a);
+void ingot_cpu_attend_neon_i8mm(const ingot_attend_args *a);
 void ingot_cpu_merge_avx2(float *m, float *l, float *o, float mb, float lb, const float *ob, int dim);
 void ingot_cpu_merge_avx512(float *m, float *l, float *o, float mb, float lb, const float *ob, int dim);
 void ingot_cpu_merge_neon(float *m, float *l, float *o, float mb, float lb, const float *ob, int dim);
