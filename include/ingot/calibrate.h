@@ -23,7 +23,8 @@ typedef struct ingot_calibrate_book_sum {
     int bits, group;
     bool value;
     int n_books;
-    double error; /* mean squared error over mean square of the vectors it was trained on, mean over the books */
+    int n_vectors; /* sub-vectors that each would be trained on; where they are fewer than the 1 << bits centroids there is no book */
+    double error;  /* mean squared error over mean square of the vectors it was trained on, mean over the books; NAN without books */
 } ingot_calibrate_book_sum;
 
 typedef struct ingot_calibrate_result {
@@ -41,7 +42,7 @@ typedef struct ingot_calibrate_result {
 } ingot_calibrate_result;
 
 /* Runs the model (float activations, f16 cache) on the first windows of tokens[n], derives everything and writes the calibration to `path`; nothing
- * is left there when it fails or is cancelled. The same file for the same model, text and machine, whatever the number of threads.
+ * is left there when it fails or is cancelled. Codebooks that the text has fewer vectors for than centroids are left out, which the result tells. The same file for the same model, text and machine, whatever the number of threads.
  * Errors: INGOT_E_INVALID (a text too short, with both counts; a head whose queries or values are all zero; another file at `path`), INGOT_E_IO, INGOT_E_NOMEM, INGOT_E_CANCELLED. */
 ingot_status ingot_calibrate(ingot_calibrate_result *out, ingot_model *model, const int32_t *tokens, size_t n, const ingot_calibrate_config *config, const char *path);
 

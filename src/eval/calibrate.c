@@ -6,6 +6,7 @@
 #include "../model/output_moment.h"
 #include "calibrate_books.h"
 #include "calibrate_derive.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -183,6 +184,7 @@ static ingot_status add_books(const book_batch *b, int n) {
         const calibrate_head *h = &r->stats.heads[(b->first + i) / r->n_kinds];
         const calibrate_book_kind *k = &r->kinds[(b->first + i) % r->n_kinds];
         ingot_calibrate_book_sum *sum = &r->result->books[(b->first + i) % r->n_kinds];
+        sum->n_vectors = ingot_calibrate_book_vectors(k, k->value ? h->shape->v_dim : h->shape->k_dim, r->stats.n_sample);
         if (!b->book[i]) continue;
         INGOT_TRY(ingot_calibration_writer_add(r->writer, INGOT_CAL_CODEBOOK, k->codec->code_bits, k->group, k->value, h->layer, h->head, b->book[i],
                                                ((size_t)1 << k->codec->code_bits) * (size_t)k->group));
@@ -210,7 +212,7 @@ static ingot_status make_books(calibration_run *r) {
         INGOT_TRY(s);
     }
     for (int i = 0; i < r->n_kinds; i++)
-        if (p->books[i].n_books) p->books[i].error /= p->books[i].n_books;
+        p->books[i].error = p->books[i].n_books ? p->books[i].error / p->books[i].n_books : NAN;
     return INGOT_OK;
 }
 

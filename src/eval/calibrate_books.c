@@ -59,6 +59,8 @@ static int vectors_for(const calibrate_book_kind *kind, int dim, int n) {
     return vectors < n ? vectors : n;
 }
 
+int ingot_calibrate_book_vectors(const calibrate_book_kind *kind, int dim, int n) { return vectors_for(kind, dim, n) * (dim / kind->group); }
+
 ingot_status ingot_calibrate_book(float **book, double *error, const calibrate_book_kind *kind, const calibrate_head *h, const float *smooth, int n) {
     const int dim = kind->value ? h->shape->v_dim : h->shape->k_dim, k = 1 << kind->codec->code_bits, n_vectors = vectors_for(kind, dim, n);
     const ingot_kv_fmt f = {.codec = ingot_codec_find(kind->codec->name), .group = kind->group, .dim = dim, .side = kind->value ? INGOT_SIDE_V : INGOT_SIDE_K};
@@ -67,14 +69,14 @@ ingot_status ingot_calibrate_book(float **book, double *error, const calibrate_b
     *book = NULL;
     *error = 0.0;
     INGOT_TRY(frame_chain(&chain, &possible, kind->codec->frame[kind->value], dim, smooth));
-    if (!possible || dim % kind->group || kind->codec->check(&f)) return INGOT_OK;
+    if (!possible || dim % kind->group || kind->codec->check(&f) || ingot_calibrate_book_vectors(kind, dim, n) < k) return INGOT_OK;
     float *points = ingot_alloc_array((size_t)n_vectors, (size_t)dim * sizeof *points, INGOT_MEM_SCRATCH);
     *book = ingot_alloc_array((size_t)k, (size_t)kind->group * sizeof **book, INGOT_MEM_OTHER);
     ingot_status s = points && *book ? INGOT_OK : ingot_fail(INGOT_E_NOMEM, "out of memory for a codebook of %d vectors", k);
     if (s == INGOT_OK) {
         const double square = take_points(points, kind->value ? h->v_sample : h->k_sample, n, n_vectors, &chain);
         double e = 0.0;
-        s = ingot_kmeans(*book, &e, points, (size_t)n_vectors * (size_t)(dim / kind->group), kind->group, k);
+        s = ingot_kmeans(*book, &e, points, (size_t)ingot_calibrate_book_vectors(kind, dim, n), kind->group, k);
         *error = square > 0.0 ? e / (kind->group * square) : 0.0;
     }
     ingot_dealloc(points);

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import harness
-from harness import book, check, done, done_json, path, refused, smollm2, tiny
+from harness import book, check, done, done_json, path, refused, run, smollm2, tiny
 
 
 def text(n=1200):
@@ -38,7 +38,11 @@ def test_json_and_the_file_beside_the_model():
 
 def test_codebooks():
     m, out = model("books"), path("books.ingotcal")
-    r = done_json("calibrate", "-m", m, "-f", text(), "-c", "256", "--windows", "1", "-o", out)
+    few = run("calibrate", "-m", m, "-f", text(), "-c", "256", "--windows", "1", "-o", path("few.ingotcal"))
+    check(few.code == 0 and "warning: calibrated on 256 tokens" in few.err and "pq12,group=4 for keys (4032 for 4096)" in few.err and "pq10" not in few.err, few)
+    check("pq12,group=8 for values: none, 2016 vectors are too few" in few.out, few)
+    refused(1, "run", "-m", m, "-p", "x", "-n", "1", "--kv", "vecinfer12", "--calibration", path("few.ingotcal"), has=["pq12", "nothing"])
+    r = done_json("calibrate", "-m", m, "-f", text(), "-c", "512", "--windows", "2", "-q", "-o", out)
     kinds = {(b["codec"], b["bits"], b["group"], b["side"]) for b in r["codebooks"]}
     check(len(kinds) == len(r["codebooks"]) >= 8 and all(b["n"] == 2 and 0 <= b["error"] < 1 for b in r["codebooks"]), r)
     check({("pq8", 8, 4, "k"), ("pq8", 8, 8, "v"), ("pq12", 12, 4, "v"), ("pq12", 12, 8, "k")} <= kinds, r)
@@ -50,6 +54,13 @@ def test_codebooks():
 def test_text_output():
     r = done("calibrate", "-m", model("text"), "-p", book(1200), "-c", "128", "--no-codebooks")
     check("whitening" in r.out and "codebooks" in r.out and "tiny.gguf.ingotcal" in r.out and "right side" in r.out, r)
+
+
+def test_quiet_is_quiet():
+    r = done("calibrate", "-m", model("quiet"), "-p", book(600), "-c", "128", "-q")
+    check(not r.out and not r.err, r)
+    r = done("calibrate", "-m", model("enough"), "-p", book(4700), "-c", "512", "--windows", "9", "--no-codebooks")
+    check(not r.err, r, "no warning where there is text enough")
 
 
 def test_another_model_and_a_damaged_file_are_refused():

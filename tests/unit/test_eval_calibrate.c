@@ -227,10 +227,15 @@ static void check_whitening(const ingot_calibration *c, const seen *s, const ing
     free(output);
 }
 
-static void check_books(const ingot_calibration *c) {
+/* A book for every kind that has at least as many sub-vectors as centroids, and none for the others. */
+static void check_books(const ingot_calibration *c, int dim) {
     const struct { int bits, group; } kinds[] = {{8, 4}, {8, 8}, {10, 4}, {12, 4}, {12, 8}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        for (int side = 0; side < 2; side++) get(c, INGOT_CAL_CODEBOOK, kinds[i].bits, kinds[i].group, side, 0, ((size_t)1 << kinds[i].bits) * (size_t)kinds[i].group);
+        for (int side = 0; side < 2; side++) {
+            const int centroids = 1 << kinds[i].bits, vectors = 2 * (N_CTX - CALIBRATE_SINKS) * (dim / kinds[i].group);
+            if (vectors >= centroids) get(c, INGOT_CAL_CODEBOOK, kinds[i].bits, kinds[i].group, side, 0, (size_t)centroids * (size_t)kinds[i].group);
+            else CHECK(!ingot_calibration_get(c, INGOT_CAL_CODEBOOK, kinds[i].bits, kinds[i].group, side, LAYER, 0, NULL));
+        }
 }
 
 static void check_calibration(const model_spec *spec, int n_ctx, const char *source) {
@@ -249,7 +254,7 @@ static void check_calibration(const model_spec *spec, int n_ctx, const char *sou
             check_smoothing(c, &s, h);
             check_filter(c, &s, h);
         }
-        if (n_ctx == N_CTX) check_books(c);
+        if (n_ctx == N_CTX) check_books(c, s.shape->k_dim);
     }
     ingot_calibration_close(c);
     forget(&s);

@@ -39,6 +39,7 @@ static int print_json(const ingot_calibrate_result *r, const char *path) {
         json_put(book, "group", json_integer(b->group));
         json_put(book, "side", json_text(b->value ? "v" : "k"));
         json_put(book, "n", json_integer(b->n_books));
+        json_put(book, "n_vectors", json_integer(b->n_vectors));
         json_put(book, "error", json_number(b->error));
         json_push(books, book);
     }
@@ -48,6 +49,23 @@ static int print_json(const ingot_calibrate_result *r, const char *path) {
     json_put(seconds, "codebooks", json_number(r->seconds_books));
     json_put(o, "seconds", seconds);
     return json_print(o);
+}
+
+static bool too_few(const ingot_calibrate_book_sum *b) { return b->n_vectors < 1 << b->bits; }
+
+/* Less text than this gives matrices that fit the text rather than the model. */
+enum { FEW_TOKENS = 4096 };
+
+static void warn(const ingot_calibrate_result *r) {
+    char left_out[256] = "";
+    size_t n = 0;
+    const int tokens = r->n_windows * r->n_ctx;
+    if (tokens < FEW_TOKENS) cli_warn("calibrated on %d tokens; fewer than %d fit the text rather than the model", tokens, FEW_TOKENS);
+    for (int i = 0; i < r->n_books && n < sizeof left_out; i++) {
+        const ingot_calibrate_book_sum *b = &r->books[i];
+        if (too_few(b)) n += (size_t)snprintf(left_out + n, sizeof left_out - n, "%s%s,group=%d for %s (%d for %d)", n ? ", " : "", b->codec, b->group, b->value ? "values" : "keys", b->n_vectors, 1 << b->bits);
+    }
+    if (n) cli_warn("the text has fewer vectors than some codebooks have centroids; left out: %s", left_out);
 }
 
 static int print_text(const ingot_calibrate_result *r, const char *path) {
@@ -64,7 +82,10 @@ static int print_text(const ingot_calibrate_result *r, const char *path) {
     if (!r->n_books) printf("  codebooks                 none\n");
     for (int i = 0; i < r->n_books; i++) {
         const ingot_calibrate_book_sum *b = &r->books[i];
-        printf("  codebooks                 %s,group=%d for %s: %d, relative error %.4f\n", b->codec, b->group, b->value ? "values" : "keys", b->n_books, b->error);
+        printf("  codebooks                 %s,group=%d for %s: ", b->codec, b->group, b->value ? "values" : "keys");
+        if (b->n_books) printf("%d, relative error %.4f\n", b->n_books, b->error);
+        else if (too_few(b)) printf("none, %d vectors are too few\n", b->n_vectors);
+        else printf("none, heads of this size have none\n");
     }
     printf("%s: %s, %.0f s (model %.0f, matrices %.0f, codebooks %.0f)\n", cli_printable(path, shown, sizeof shown), format_bytes(file_bytes(path), size, sizeof size),
            r->seconds_model + r->seconds_derive + r->seconds_books, r->seconds_model, r->seconds_derive, r->seconds_books);
@@ -102,7 +123,8 @@ static int calibrate(const settings *s, setup *u, const int32_t *ids, size_t n, 
     progress_wipe(&u->progress);
     if (status == INGOT_E_CANCELLED) return cli_fail("interrupted, nothing was written");
     if (status != INGOT_OK) return cli_fail_status(status);
-    const int code = s->json ? print_json(&r, path) : print_text(&r, path);
+    if (!s->quiet) warn(&r);
+    const int code = s->json ? print_json(&r, path) : s->quiet ? CLI_DONE : print_text(&r, path);
     ingot_free_memory(r.books);
     return code;
 }
