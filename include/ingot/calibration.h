@@ -28,6 +28,8 @@ ingot_status ingot_calibration_open(ingot_calibration **out, const char *path);
 void ingot_calibration_close(ingot_calibration *c); /* NULL is allowed */
 /* 16 bytes that identify the model's weights. */
 const uint8_t *ingot_calibration_fingerprint(const ingot_calibration *c);
+/* 16 bytes that identify the file's content. */
+const uint8_t *ingot_calibration_checksum(const ingot_calibration *c);
 /* One line on what it was made from, such as "3 windows of 1024 tokens of text.txt". */
 const char *ingot_calibration_source(const ingot_calibration *c);
 /* The array of a kind; bits and group (0 for kinds without) select among codebooks. NULL when the file has none, else *n elements.

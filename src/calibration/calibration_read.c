@@ -113,6 +113,7 @@ void ingot_calibration_close(ingot_calibration *c) {
 }
 
 const uint8_t *ingot_calibration_fingerprint(const ingot_calibration *c) { return c->image + CAL_AT_FINGERPRINT; }
+const uint8_t *ingot_calibration_checksum(const ingot_calibration *c) { return c->image + c->bytes - INGOT_HASH_BYTES; }
 const char *ingot_calibration_source(const ingot_calibration *c) { return c->source; }
 
 const float *ingot_calibration_get(const ingot_calibration *c, int kind, int bits, int group, bool value, int layer, int head, size_t *n) {

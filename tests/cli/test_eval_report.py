@@ -79,6 +79,21 @@ def test_what_is_there_is_not_measured_again():
     check("## 48 tokens" in markdown("again") and "123.00000" in markdown("again"), markdown("again"))
 
 
+def test_two_calibrations_do_not_mix():
+    files = []
+    for name, text in (("one", book(1100)), ("two", book(2200)[1100:])):
+        os.makedirs(path(name), exist_ok=True)
+        files.append(path(name + ".ingotcal"))
+        done("calibrate", "-m", tiny(), "-f", path(name + "/same.txt", text), "-c", "256", "--windows", "2", "--no-codebooks", "-o", files[-1])
+    args = small("two-calibrations", "--methods", "wush4", "--exact", "0,0", "--calibration")
+    done(*args, files[0])
+    before = read("two-calibrations")
+    check(before["calibration"] == "2 windows of 256 tokens of same.txt" and len(before["calibration_checksum"]) == 32, before)
+    r = refused(1, *args, files[1], has=["another calibration", "same.txt", before["calibration_checksum"]])
+    check(read("two-calibrations") == before, r, "nothing was changed")
+    done(*args, files[0])
+
+
 def test_only_regular_files_are_replaced():
     os.makedirs(path("pipes"))
     os.mkfifo(path("pipes/REPORT.md"))

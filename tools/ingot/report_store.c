@@ -47,12 +47,15 @@ static json_t *fingerprint(const void *data, size_t n) {
     return json_text(text);
 }
 
-static json_t *model_fingerprint(const report *r) {
-    uint8_t bytes[16] = {0};
+static json_t *hexadecimal(const uint8_t bytes[16]) {
     char text[33];
-    if (ingot_model_fingerprint(r->job.u.model, bytes) != INGOT_OK) return json_null();
     for (int i = 0; i < 16; i++) snprintf(text + 2 * i, 3, "%02x", bytes[i]);
     return json_text(text);
+}
+
+static json_t *model_fingerprint(const report *r) {
+    uint8_t bytes[16] = {0};
+    return ingot_model_fingerprint(r->job.u.model, bytes) == INGOT_OK ? hexadecimal(bytes) : json_null();
 }
 
 static json_t *depths_json(const report *r) {
@@ -114,13 +117,19 @@ static int compare_how(const report *r, json_t *before, json_t *now) {
 
 /* A calibration may come later than the first rows, but there is only one. */
 static int note_calibration(report *r) {
-    const char *source = r->job.u.calibration ? ingot_calibration_source(r->job.u.calibration) : NULL;
+    const ingot_calibration *c = r->job.u.calibration;
     const char *before = json_string_value(json_object_get(r->doc, "calibration"));
-    if (!source) return CLI_DONE;
-    if (before && strcmp(before, source))
-        return cli_fail("%s/report.json was made with another calibration (%s, now %s): give another folder or remove that file", r->s->output, before, source);
-    if (!before) json_put(r->doc, "calibration", json_text(source));
-    return CLI_DONE;
+    if (!c) return CLI_DONE;
+    json_t *checksum = hexadecimal(ingot_calibration_checksum(c)), *old = json_object_get(r->doc, "calibration_checksum");
+    const bool same = !before || json_equal(checksum, old);
+    char *was = same ? NULL : text_of(old), *is = same ? NULL : text_of(checksum);
+    const int code = same ? CLI_DONE : cli_fail("%s/report.json was made with another calibration (%s, %s, now %s, %s): give another folder or remove that file", r->s->output,
+                                                before, was ? was : "unknown", ingot_calibration_source(c), is ? is : "unknown");
+    free(was);
+    free(is);
+    json_put(r->doc, "calibration", json_text(ingot_calibration_source(c)));
+    json_put(r->doc, "calibration_checksum", checksum);
+    return code;
 }
 
 static int load(report *r, const char *path) {
