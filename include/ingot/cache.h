@@ -74,12 +74,15 @@ void ingot_cache_step_cancel(ingot_cache *cache);
 typedef struct ingot_cache_memory {
     size_t resident_bytes, capacity_bytes, f16_bytes;
     size_t exact_bytes; /* of resident_bytes: exact windows, sinks, and what waits to be packed, in whole pages */
+    size_t method_bytes; /* what the plan takes from a calibration: its arrays (matrices, codebooks, ...) and the tables made of them. A fixed sum for a
+                          * model, however many tokens and sequences, and not among the resident bytes */
     uint64_t elements;
-    int n_tokens; /* over all sequences, shared ones counted once per sequence */
+    int n_tokens;    /* held in layers without sliding window (else in those of the widest), over all sequences, shared ones counted once per sequence */
+    int n_positions; /* seen, what a policy has evicted included */
 } ingot_cache_memory;
 void ingot_cache_memory_get(const ingot_cache *cache, ingot_cache_memory *out);
 
-/* The plan the cache was made with. */
+/* The plan the cache was made with, in its form for the cache's shapes (ingot_plan_fit). */
 const ingot_plan *ingot_cache_plan(const ingot_cache *cache);
 
 #ifdef __cplusplus

@@ -50,7 +50,8 @@ typedef struct ingot_side_plan {
     int variant;         /* index of the codec's variant; 0 where it has none */
 } ingot_side_plan;
 
-/* Which tokens stay. The budget counts tokens of one sequence in a layer without sliding window, exact ones included. */
+/* Which tokens stay. The budget counts tokens of one sequence in a layer without sliding window, exact ones included. A share that would be less than what
+ * sinks, window, recent tokens, what waits for its block and one block more take means as much as those take. */
 typedef struct ingot_policy_plan {
     int policy;  /* row of INGOT_PART_POLICY */
     int budget;  /* tokens; 0: none, or given as a share */
@@ -90,11 +91,14 @@ typedef struct ingot_plan_spec {
 /* Errors: INGOT_E_INVALID naming the unknown word and listing the valid ones, or the range. */
 ingot_status ingot_plan_parse(ingot_plan *out, const ingot_plan_spec *spec);
 
-/* Writes the one canonical spelling, such as "int4,group=64" or "k=q8_0 v=int4,group=64 window=128 sinks=4 policy=qfilters,budget=1024
- * attn=fast
+/* Writes the one canonical spelling, such as "int4,group=64" or "k=q8_0 v=int4,group=64 window=128 sinks=4 attn=fast policy=qfilters,budget=1024
  * layers=0-1,28-29=q8_0"; parts that are the default are left out; ingot_plan_parse reads it back as `kv`. Always NUL-terminated; returns `buf`. */
 const char *ingot_plan_print(const ingot_plan *plan, char *buf, size_t cap);
 #define INGOT_PLAN_TEXT_BYTES 4096 /* holds every spelling */
+
+/* Brings a plan into its form for a model whose largest vectors have these sizes: groups beyond them mean what one of the whole vector means, and become the
+ * smallest such. ingot_cache_plan gives plans in this form. */
+void ingot_plan_fit(ingot_plan *plan, int k_dim, int v_dim);
 
 /* The sides of one layer. */
 const ingot_side_plan *ingot_plan_side(const ingot_plan *plan, int layer, bool value);
@@ -104,6 +108,9 @@ ingot_status ingot_side_plan_check(const ingot_side_plan *side, bool value, int 
 
 /* Claimed stored bits per element of one side for vectors of `dim` elements, metadata included. */
 double ingot_side_plan_bits(const ingot_side_plan *side, bool value, int dim);
+
+/* Tokens that a sequence must have before any of them is packed, whatever window and budget say, because the mean of its first keys is subtracted; 0: none. */
+int ingot_plan_mean_tokens(const ingot_plan *plan);
 
 /* Whether the plan needs a calibration; *what names the first part that does (static), NULL allowed. */
 bool ingot_plan_needs_calibration(const ingot_plan *plan, const char **what);

@@ -106,7 +106,9 @@ static void set_policy(ingot_cache *c) {
     for (int i = 0; i < c->n_layers; i++)
         if (c->layers[i].evicts) c->evict_group = c->layers[i].group;
     if (c->evict_group < 0) return;
-    const int64_t budget = p->budget ? p->budget : (int64_t)c->max_tokens * p->permill / 1000;
+    const int64_t least = ingot_plan_least_budget(&c->plan, c->block_tokens, max_int(p->recent, 0)), share = (int64_t)c->max_tokens * p->permill / 1000;
+    const int64_t budget = p->budget ? p->budget : share > least ? share : least;
+    c->least_budget = (int)least;
     const int64_t slots = budget + c->max_batch + max_int(c->hold, c->window) + 2 * PAGE;
     c->slot_base = c->n_sinks / c->block_tokens * c->block_tokens;
     c->max_slots = (int)(slots < c->max_tokens + PAGE ? slots : c->max_tokens + PAGE);
@@ -138,6 +140,12 @@ static ingot_status build(ingot_cache *c, const ingot_cache_config *f) {
     return ingot_cache_layout_allocate(c);
 }
 
+static int largest_dim(const ingot_cache_config *f, int side) {
+    int dim = 0;
+    for (int i = 0; i < f->n_layers; i++) dim = max_int(dim, side ? f->layers[i].v_dim : f->layers[i].k_dim);
+    return dim;
+}
+
 ingot_status ingot_cache_create(ingot_cache **out, ingot_device *device, const ingot_cache_config *f) {
     *out = NULL;
     INGOT_TRY(check_config(f));
@@ -146,6 +154,7 @@ ingot_status ingot_cache_create(ingot_cache **out, ingot_device *device, const i
     c->device = device;
     c->backend = device->backend;
     c->plan = f->plan;
+    ingot_plan_fit(&c->plan, largest_dim(f, INGOT_SIDE_K), largest_dim(f, INGOT_SIDE_V));
     c->policy = ingot_policy_get(f->plan.policy.policy);
     c->n_layers = f->n_layers, c->max_tokens = f->max_tokens, c->max_seqs = f->max_seqs, c->max_batch = f->max_batch;
     const ingot_status s = build(c, f);

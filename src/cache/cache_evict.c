@@ -6,16 +6,17 @@
 /* Tokens of one sequence that the policy allows once n are there. */
 static int budget_of(const ingot_cache *c, int n) {
     const ingot_policy_plan *p = &c->plan.policy;
-    return p->budget ? p->budget : (int)((int64_t)n * p->permill / 1000);
+    return p->budget ? p->budget : max_int((int)((int64_t)n * p->permill / 1000), c->least_budget);
 }
 
-/* Newest packed tokens that stay. */
+/* Newest packed tokens that stay; where the plan does not say how many, whole blocks that leave one to choose. */
 static int recent_of(const ingot_cache *c, int budget) {
     const int recent = c->plan.policy.recent;
-    return recent >= 0 ? recent : max_int(budget / 4 - c->window, 0);
+    if (recent >= 0) return recent;
+    return max_int(min_int(budget / 4 - c->window, (budget - c->least_budget) / c->block_tokens * c->block_tokens), 0);
 }
 
-/* Slots that sequence seq may keep: what the budget leaves beside sinks and ring. */
+/* Slots that a sequence may keep: what the budget leaves beside sinks and ring, in whole blocks. With fewer than the mean of centred keys takes there are none yet. */
 static int allowed_slots(const ingot_cache *c, const cache_seq *s) {
     const int sinks = min_int(c->n_sinks, s->n_tokens), ring = s->n_tokens - max_int(s->packed_end, sinks);
     const int slots = max_int(budget_of(c, s->n_tokens) - sinks - ring, 0) + c->n_sinks - c->slot_base;

@@ -123,6 +123,7 @@ struct ingot_cache {
     int hold;                   /* nothing is packed before so many tokens are there: keys to take the mean of; 0 without centring */
     const ingot_policy *policy;
     int evict_group;            /* the group under an evicting policy; -1 without */
+    int least_budget;           /* what a share means at least there */
     int slot_base;              /* position of slot 0 there */
     int max_slots;              /* of one sequence */
     bool any_means;             /* some segment of the step finds its mean */
@@ -130,6 +131,7 @@ struct ingot_cache {
     cache_layer *layers;
     cache_side *sides;          /* storage of all layers' sides */
     void *params;               /* codec params made from the calibration */
+    size_t method_bytes;        /* those, and the calibration's arrays that are in use */
     page_group *groups;
     cache_seq *seqs;
     int *lo_pages; /* storage of all seqs' lo_page */
@@ -161,7 +163,7 @@ static inline int max_int(int a, int b) { return a > b ? a : b; }
 static inline int div_up(int a, int b) { return (a + b - 1) / b; }
 
 /* Keys that a mean is taken of: the first ones, without those that begin a text, which are unlike all others. */
-enum { MEAN_FROM = 4, MEAN_TO = 256 };
+enum { MEAN_FROM = 4, MEAN_TO = INGOT_MEAN_TOKENS };
 
 /* End of what is packed once n tokens are there (if nothing was packed beyond it before). */
 static inline int ingot_cache_pack_end(const ingot_cache *c, int n) {

@@ -42,11 +42,23 @@ static double tokens_held(const ingot_cache *c, int g, int seq) {
     return n;
 }
 
+/* Tokens that a sequence holds where sliding windows do not matter; in caches that have such layers only, what the widest keeps. */
+static int count_held(const ingot_cache *c, int seq) {
+    int widest = 0;
+    if (c->evict_group >= 0) return (int)tokens_held(c, c->evict_group, seq);
+    for (int g = 0; g < c->n_groups; g++) {
+        const int sliding = c->groups[g].sliding;
+        widest = max_int(widest, sliding ? min_int(sliding, c->seqs[seq].n_tokens) : c->seqs[seq].n_tokens);
+    }
+    return widest;
+}
+
 void ingot_cache_memory_get(const ingot_cache *c, ingot_cache_memory *out) {
     double elements = 0;
-    *out = (ingot_cache_memory){.resident_bytes = c->table_bytes + packed_bytes(c) + exact_bytes(c), .exact_bytes = exact_bytes(c), .capacity_bytes = c->kv_bytes + c->table_bytes};
+    *out = (ingot_cache_memory){.resident_bytes = c->table_bytes + packed_bytes(c) + exact_bytes(c), .exact_bytes = exact_bytes(c), .capacity_bytes = c->kv_bytes + c->table_bytes,
+                                .method_bytes = c->method_bytes};
     for (int i = 0; i < c->max_seqs; i++)
-        if (c->seqs[i].open) out->n_tokens += c->seqs[i].n_tokens;
+        if (c->seqs[i].open) out->n_tokens += count_held(c, i), out->n_positions += c->seqs[i].n_tokens;
     for (int g = 0; g < c->n_groups; g++) {
         double tokens = 0;
         for (int i = 0; i < c->max_seqs; i++)

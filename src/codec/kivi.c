@@ -121,7 +121,7 @@ static const int groups[] = {32, 64, 128, 0};
         .name = "kivi" #bits, .source = "arXiv 2402.02750",                                                                                        \
         .description = #bits "-bit codes, affine: one scale and one minimum per channel and group of tokens (keys) or group of channels (values)", \
         .sides = INGOT_BOTH_SIDES, .needs = INGOT_CAL_NONE, .default_group = 32, .groups = groups, .group_is_tokens = true,                        \
-        .options = "group=32|64|128", .tokens = tokens, .block_bytes = block_bytes_##bits, .encode = encode_##bits, .decode = decode_##bits,       \
+        .options = "group=32|64 (values also 128)", .tokens = tokens, .block_bytes = block_bytes_##bits, .encode = encode_##bits, .decode = decode_##bits,       \
         .check = check, .shape = shape_##bits,                                                                                                   \
     };
 KIVI(2)

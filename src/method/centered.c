@@ -8,7 +8,7 @@
         .source = "arXiv 2504.19874; arXiv 2410.02367",                                                                                      \
         .k = {.codec = INGOT_CODEC_TQ##bits, .transforms = INGOT_BIT(CENTER) | INGOT_BIT(HADAMARD)},                                         \
         .v = {.codec = INGOT_CODEC_TQ##bits, .transforms = INGOT_BIT(HADAMARD)},                                                             \
-        .window = 128, .sinks = 4,                                                                                                           \
+        .limits = "room for 256 exact tokens per sequence, for the mean: under a budget of fewer than 400 tokens it costs more than f16", .window = 128, .sinks = 4,                                                                                                           \
     }
 
 CENTERED(3);

@@ -5,6 +5,7 @@
 #include "../policy/policy.h"
 #include "../transform/transform.h"
 #include <ingot/method.h>
+#include <stdint.h>
 
 /* A side takes codec, transforms, group and variant from the method named for it; the plan takes the rest from the method named for both sides. */
 typedef struct ingot_method_side {
@@ -28,6 +29,8 @@ int ingot_method_find(const char *name);     /* -1 when unknown */
 
 /* The format of vectors of `dim` elements on one side of a plan, without params. */
 ingot_kv_fmt ingot_side_plan_fmt(const ingot_side_plan *side, bool value, int dim);
+/* What forbids this group on a side, whatever the head size; NULL: nothing. */
+const char *ingot_group_refused(const ingot_codec *codec, int id, int group, bool value);
 /* The first part of a side that needs a calibration; NULL when none does. */
 const char *ingot_side_plan_needs(const ingot_side_plan *side);
 /* "a,b" in the order in which they are applied; "none" for none. Returns `buf`. */
@@ -35,6 +38,14 @@ const char *ingot_transform_names(unsigned transforms, char *buf, size_t cap);
 /* Whether a plan's counts, policy and layers can be, for a model of n_layers; INGOT_E_INVALID naming what cannot. Sides: ingot_side_plan_check. */
 ingot_status ingot_plan_check(const ingot_plan *p, int n_layers);
 
+/* What a budget must at least allow so that a policy can keep it: sinks, window, what waits for a block of `block` tokens to be full, `recent` newest packed
+ * tokens, and a block (a token, where blocks are of one) to choose. A block that the sinks reach into always stays. */
+int64_t ingot_plan_least_budget(const ingot_plan *p, int block, int recent);
+/* Whether it is packed less the mean of the sequence's first vectors. */
+bool ingot_side_plan_centred(const ingot_side_plan *side);
+
+/* Tokens that a sequence with centred keys must have before any are packed: the mean is taken of them. */
+enum { INGOT_MEAN_TOKENS = 256 };
 /* The largest numbers of tokens that a plan may ask for. */
 enum { INGOT_MAX_EXACT_WINDOW = 65536, INGOT_MAX_EXACT_SINKS = 4096, INGOT_MAX_BUDGET = 1 << 28 };
 #endif

@@ -33,6 +33,26 @@ static ingot_status parse_attn(bool *fast, const char *value) {
     return *fast || !strcmp(value, "precise") ? INGOT_OK : ingot_fail(INGOT_E_INVALID, "attn=%s is neither precise nor fast", value);
 }
 
+/* Words that stand once, as bits; *seen: those that were there. */
+static ingot_status check_once(unsigned *seen, const char *word) {
+    static const char *const once[] = {"k=", "v=", "window=", "sinks=", "attn=", "policy="};
+    for (unsigned i = 0; i < sizeof once / sizeof *once; i++) {
+        if (strncmp(word, once[i], strlen(once[i]))) continue;
+        if (*seen >> i & 1u) return ingot_fail(INGOT_E_INVALID, "\"%s\" in a cache plan: %s was given before", word, once[i]);
+        *seen |= 1u << i;
+    }
+    return INGOT_OK;
+}
+
+/* A word that nothing begins like; methods stand in front. */
+static ingot_status unknown_word(const char *word) {
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, ","), word);
+    if (ingot_method_find(name) >= 0)
+        return ingot_fail(INGOT_E_INVALID, "\"%s\" in a cache plan: a method for both sides must be the first word, and the only one", word);
+    return ingot_fail(INGOT_E_INVALID, "unknown word \"%s\" in a cache plan; valid: k=, v=, window=, sinks=, attn=, policy=, layers=", word);
+}
+
 static ingot_status parse_word(ingot_plan *p, char *word, bool first) {
     if (!strncmp(word, "k=", 2)) return parse_one(&p->k, word + 2, false);
     if (!strncmp(word, "v=", 2)) return parse_one(&p->v, word + 2, true);
@@ -42,7 +62,19 @@ static ingot_status parse_word(ingot_plan *p, char *word, bool first) {
     if (!strncmp(word, "policy=", 7)) return ingot_parse_policy(&p->policy, word + 7);
     if (!strncmp(word, "layers=", 7)) return ingot_parse_layers(p, word + 7);
     if (first) return parse_both(p, word);
-    return ingot_fail(INGOT_E_INVALID, "unknown word \"%s\" in a cache plan; valid: k=, v=, window=, sinks=, attn=, policy=, layers=", word);
+    return unknown_word(word);
+}
+
+static ingot_status parse_words(ingot_plan *p, char *text) {
+    unsigned seen = 0;
+    bool first = true;
+    for (char *word; (word = ingot_next_piece(&text, ' '));) {
+        if (!*word && (text || !first)) continue; /* more spaces than needed */
+        INGOT_TRY(check_once(&seen, word));
+        INGOT_TRY(parse_word(p, word, first));
+        first = false;
+    }
+    return INGOT_OK;
 }
 
 static ingot_status copy_text(char buf[INGOT_PLAN_TEXT], const char *text) {
@@ -66,12 +98,11 @@ static ingot_status override_policy(ingot_policy_plan *policy, const char *spec)
 }
 
 static ingot_status override_layers(ingot_plan *p, const char *spec) {
-    char buf[INGOT_PLAN_TEXT], *rest = buf;
+    char buf[INGOT_PLAN_TEXT];
     if (!spec) return INGOT_OK;
     INGOT_TRY(copy_text(buf, spec));
     p->n_layer_plans = 0;
-    for (char *entry; (entry = ingot_next_piece(&rest, ';'));) INGOT_TRY(ingot_parse_layers(p, entry));
-    return INGOT_OK;
+    return ingot_parse_layers(p, buf);
 }
 
 static ingot_status check_count(const char *what, int value, int max) {
@@ -86,10 +117,10 @@ static ingot_status override_count(int *out, const char *what, int value, int ma
 }
 
 static ingot_status parse(ingot_plan *p, const ingot_plan_spec *spec) {
-    char buf[INGOT_PLAN_TEXT], *rest = buf, base[] = "f16";
+    char buf[INGOT_PLAN_TEXT], base[] = "f16";
     INGOT_TRY(parse_both(p, base));
     INGOT_TRY(copy_text(buf, spec->kv ? spec->kv : "f16"));
-    for (char *word; (word = ingot_next_piece(&rest, ' '));) INGOT_TRY(parse_word(p, word, word == buf));
+    INGOT_TRY(parse_words(p, buf));
     INGOT_TRY(override_side(&p->k, spec->k, false));
     INGOT_TRY(override_side(&p->v, spec->v, true));
     INGOT_TRY(override_count(&p->window, "window", spec->window, INGOT_MAX_EXACT_WINDOW));

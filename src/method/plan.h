@@ -34,7 +34,7 @@ ingot_status ingot_parse_policy(ingot_policy_plan *out, char *text);
 ingot_status ingot_check_policy(const ingot_plan *p);
 void ingot_print_policy(const ingot_policy_plan *p, char *buf, size_t cap);
 
-/* RANGE[,RANGE]...=SIDE[/SIDE], appended to the plan. `text` is modified. */
+/* RANGE[,RANGE]...=SIDE[/SIDE], several apart by ";", appended to the plan. `text` is modified. */
 ingot_status ingot_parse_layers(ingot_plan *p, char *text);
 /* Brings the layer plans into their one form: ranges in order, none twice, none like the rest of the plan, neighbours joined. */
 ingot_status ingot_settle_layers(ingot_plan *p);

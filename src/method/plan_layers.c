@@ -1,4 +1,4 @@
-/* Layers that are stored otherwise: their spelling, RANGE[,RANGE]...=SIDE[/SIDE], and their one form. */
+/* Layers that are stored otherwise: their spelling, RANGE[,RANGE]...=SIDE[/SIDE], several apart by ";", and their one form. */
 #include "../base/error.h"
 #include "plan.h"
 #include <stdio.h>
@@ -64,7 +64,7 @@ ingot_status ingot_settle_layers(ingot_plan *p) {
     return INGOT_OK;
 }
 
-ingot_status ingot_parse_layers(ingot_plan *p, char *text) {
+static ingot_status parse_entry(ingot_plan *p, char *text) {
     char *sides = strchr(text, '=');
     if (!sides) return ingot_fail(INGOT_E_INVALID, "layers \"%s\": say how they are stored, such as 0-1,28-29=q8_0 or 0=q8_0/int4", text);
     *sides++ = 0;
@@ -76,6 +76,11 @@ ingot_status ingot_parse_layers(ingot_plan *p, char *text) {
         if (p->n_layer_plans == INGOT_MAX_LAYER_PLANS) return too_many();
         p->layer_plans[p->n_layer_plans++] = plan;
     }
+    return INGOT_OK;
+}
+
+ingot_status ingot_parse_layers(ingot_plan *p, char *text) {
+    for (char *entry; (entry = ingot_next_piece(&text, ';'));) INGOT_TRY(parse_entry(p, entry));
     return INGOT_OK;
 }
 

@@ -51,7 +51,42 @@ ingot_status ingot_parse_policy(ingot_policy_plan *out, char *text) {
     return INGOT_OK;
 }
 
-/* A budget must hold what is never evicted and one token more. */
+static int block_of(const ingot_side_plan *side, bool value) {
+    const ingot_codec *codec = ingot_codec_get(side->codec);
+    const ingot_kv_fmt f = ingot_side_plan_fmt(side, value, INGOT_MAX_HEAD_DIM);
+    return codec ? ingot_codec_tokens(&f) : 1;
+}
+
+/* Tokens that are packed, and evicted, together: the largest block of all sides of the plan. */
+static int largest_block(const ingot_plan *p) {
+    int largest = 1;
+    for (int i = -1; i < p->n_layer_plans; i++)
+        for (int side = 0; side < 2; side++) {
+            const ingot_layer_plan *l = i < 0 ? NULL : &p->layer_plans[i];
+            const int block = block_of(l ? side ? &l->v : &l->k : side ? &p->v : &p->k, side);
+            if (block > largest) largest = block;
+        }
+    return largest;
+}
+
+int64_t ingot_plan_least_budget(const ingot_plan *p, int block, int recent) {
+    const int64_t waiting = block - 1, blocks = ((int64_t)recent + block - 1) / block + 1, cut = p->sinks % block ? block - p->sinks % block : 0;
+    return p->sinks + p->window + waiting + blocks * block + cut;
+}
+
+static ingot_status check_least(const ingot_plan *p) {
+    const int budget = p->policy.budget, recent = p->policy.recent > 0 ? p->policy.recent : 0, block = largest_block(p);
+    const char *name = ingot_policy_get(p->policy.policy)->name;
+    const long long least = ingot_plan_least_budget(p, block, recent);
+    if (!budget || budget >= least) return INGOT_OK;
+    if (block == 1)
+        return ingot_fail(INGOT_E_INVALID, "budget=%d of policy %s is less than the %lld that %d sinks, a window of %d, %d recent tokens and one more take", budget, name, least,
+                          p->sinks, p->window, recent);
+    return ingot_fail(INGOT_E_INVALID, "budget=%d of policy %s is less than the %lld that %d sinks, a window of %d, up to %d tokens that wait to be packed, %d recent tokens and one "
+                      "block more take: tokens are packed and evicted in blocks of %d here", budget, name, least, p->sinks, p->window, block - 1, recent, block);
+}
+
+/* A budget must hold what is never evicted and one token, or block, more. */
 ingot_status ingot_check_policy(const ingot_plan *p) {
     const ingot_policy_plan *o = &p->policy;
     const ingot_policy *policy = ingot_policy_get(o->policy);
@@ -65,12 +100,7 @@ ingot_status ingot_check_policy(const ingot_plan *p) {
     if (o->budget < 0 || o->budget > INGOT_MAX_BUDGET || o->permill < 0 || o->permill > MAX_PERMILL || (o->permill && o->permill < MIN_PERMILL))
         return ingot_fail(INGOT_E_INVALID, "policy %s with a budget of %d tokens, %d thousandths", policy->name, o->budget, o->permill);
     if (o->recent < -1 || o->recent > INGOT_MAX_BUDGET) return ingot_fail(INGOT_E_INVALID, "policy %s with recent=%d", policy->name, o->recent);
-    const int recent = o->recent > 0 ? o->recent : 0;
-    const long least = (long)p->sinks + p->window + recent + 1;
-    if (o->budget && o->budget < least)
-        return ingot_fail(INGOT_E_INVALID, "budget=%d of policy %s is less than the %ld that %d sinks, a window of %d, %d recent tokens and one more take", o->budget,
-                          policy->name, least, p->sinks, p->window, recent);
-    return INGOT_OK;
+    return check_least(p);
 }
 
 void ingot_print_policy(const ingot_policy_plan *p, char *buf, size_t cap) {

@@ -80,6 +80,8 @@ static ingot_status read_group(side_words *w, const char *word) {
         if (ingot_parse_number(word + 6, INGOT_MAX_HEAD_DIM, &group))
             for (const int *g = c->groups; *g; g++) known |= *g == group;
         if (!known) return bad_value(w, word, c);
+        const char *why = ingot_group_refused(c, w->out[side].codec, group, side);
+        if (why) return ingot_fail(INGOT_E_INVALID, "\"%s\" of %s: %s", word, ingot_method_get(w->method)->name, why);
         w->out[side].group = group;
         applies = true;
     }

@@ -7,7 +7,7 @@
         .name = #id, .description = text, .source = "VeloxQuant", .limits = limits_, .k = SIDE(codec_), .v = SIDE(codec_), \
     }
 
-RVQ(rvq1, RVQ1, "rotated, residual codes of 1 + 1 bits as VeloxQuant has them (legacy)", "turboquant2 is better at the same size");
+RVQ(rvq1, RVQ1, "rotated, residual codes of 1 + 1 bits as VeloxQuant has them (legacy)", "turboquant2 is better at the same size; small models lose the thread");
 RVQ(rvq2, RVQ2, "rotated, residual codes of 2 + 2 bits as VeloxQuant has them (legacy)", "turboquant4 is better at the same size");
-RVQ(rvqf1, RVQF1, "rotated, residual codes of 1 + 1 bits, repaired: the second stage is folded by the sign of the first", "the codes of turboquant2, in two stages");
+RVQ(rvqf1, RVQF1, "rotated, residual codes of 1 + 1 bits, repaired: the second stage is folded by the sign of the first", "the codes of turboquant2, in two stages: small models lose the thread beyond an exact window");
 RVQ(rvqf2, RVQF2, "rotated, residual codes of 2 + 2 bits, repaired: the second stage lies within the cell of the first", "the codes of turboquant4, in two stages");

@@ -13,13 +13,21 @@ ingot_kv_fmt ingot_side_plan_fmt(const ingot_side_plan *side, bool value, int di
                           .side = value ? INGOT_SIDE_V : INGOT_SIDE_K};
 }
 
-static ingot_status check_group(const ingot_codec *codec, int group) {
+const char *ingot_group_refused(const ingot_codec *codec, int id, int group, bool value) {
+    const ingot_kv_fmt f = {.codec = id, .group = group, .dim = INGOT_MAX_HEAD_DIM, .side = value ? INGOT_SIDE_V : INGOT_SIDE_K};
+    return codec->check(&f);
+}
+
+static ingot_status check_group(const ingot_codec *codec, int id, int group, bool value) {
     if (!codec->groups) {
         if (group) return ingot_fail(INGOT_E_INVALID, "%s has no option group (group=%d was given)", codec->name, group);
         return INGOT_OK;
     }
-    for (const int *g = codec->groups; *g; g++)
-        if (*g == group) return INGOT_OK;
+    bool known = false;
+    for (const int *g = codec->groups; *g; g++) known |= *g == group;
+    const char *why = known ? ingot_group_refused(codec, id, group, value) : NULL;
+    if (why) return ingot_fail(INGOT_E_INVALID, "group=%d of %s: %s", group, codec->name, why);
+    if (known) return INGOT_OK;
     return ingot_fail(INGOT_E_INVALID, "group=%d is not one that %s has (%s)", group, codec->name, codec->options);
 }
 
@@ -79,13 +87,26 @@ ingot_status ingot_side_plan_check(const ingot_side_plan *side, bool value, int 
     const ingot_codec *codec = ingot_codec_get(side->codec);
     if (!codec) return ingot_fail(INGOT_E_INVALID, "codec %d does not exist", side->codec);
     if (!(codec->sides >> value & 1)) return ingot_fail(INGOT_E_INVALID, "%s is for %s only", codec->name, side_name(!value));
-    INGOT_TRY(check_group(codec, side->group));
+    INGOT_TRY(check_group(codec, side->codec, side->group, value));
     INGOT_TRY(check_variant(codec, side->variant));
     const ingot_kv_fmt f = ingot_side_plan_fmt(side, value, dim);
     const char *why = codec->check(&f);
     if (why) return ingot_fail(INGOT_E_UNSUPPORTED, "%s cannot store vectors of %d elements: %s", codec->name, dim, why);
     INGOT_TRY(check_transforms(side->transforms, value, dim));
     return check_frame(codec, side->transforms, value);
+}
+
+/* Groups that are no smaller than the vectors are all the same: the smallest of those stands for them. */
+static void fit_side(ingot_side_plan *side, bool value, int dim) {
+    const ingot_codec *codec = ingot_codec_get(side->codec);
+    if (!codec || !codec->groups || (codec->group_is_tokens && !value) || side->group < dim) return;
+    for (const int *g = codec->groups; *g; g++)
+        if (*g >= dim && *g < side->group) side->group = *g;
+}
+
+void ingot_plan_fit(ingot_plan *plan, int k_dim, int v_dim) {
+    fit_side(&plan->k, false, k_dim), fit_side(&plan->v, true, v_dim);
+    for (int i = 0; i < plan->n_layer_plans; i++) fit_side(&plan->layer_plans[i].k, false, k_dim), fit_side(&plan->layer_plans[i].v, true, v_dim);
 }
 
 double ingot_side_plan_bits(const ingot_side_plan *side, bool value, int dim) {
@@ -99,6 +120,18 @@ const char *ingot_side_plan_needs(const ingot_side_plan *side) {
     for (int i = 0; i < INGOT_N_TRANSFORMS; i++)
         if (side->transforms >> i & 1 && ingot_transform_get(i)->needs != INGOT_CAL_NONE) return ingot_transform_get(i)->name;
     return NULL;
+}
+
+bool ingot_side_plan_centred(const ingot_side_plan *side) {
+    for (int i = 0; i < INGOT_N_TRANSFORMS; i++)
+        if (side->transforms >> i & 1u && ingot_transform_get(i)->running_mean) return true;
+    return false;
+}
+
+int ingot_plan_mean_tokens(const ingot_plan *plan) {
+    bool centred = ingot_side_plan_centred(&plan->k);
+    for (int i = 0; i < plan->n_layer_plans; i++) centred |= ingot_side_plan_centred(&plan->layer_plans[i].k);
+    return centred ? INGOT_MEAN_TOKENS : 0;
 }
 
 bool ingot_plan_needs_calibration(const ingot_plan *plan, const char **what) {

@@ -19,6 +19,7 @@ TURBOQUANT(2_5, "3 bits for the quarter of the channels that a calibration found
 TURBOQUANT(3_5, "4 bits for the quarter of the channels that a calibration found largest, 3 for the others, each part rotated", NULL, SPLIT(TQ3_5));
 
 #define PROD "for comparison: plain codes of the same bits come closer"
-TURBOQUANT(_prod2, "rotated, 1-bit codes and a 1-bit sketch of the residual", PROD, ROTATED(TQPROD2));
-TURBOQUANT(_prod3, "rotated, 2-bit codes and a 1-bit sketch of the residual", PROD, ROTATED(TQPROD3));
+#define PROD_LOW PROD "; small models lose the thread"
+TURBOQUANT(_prod2, "rotated, 1-bit codes and a 1-bit sketch of the residual", PROD_LOW, ROTATED(TQPROD2));
+TURBOQUANT(_prod3, "rotated, 2-bit codes and a 1-bit sketch of the residual", PROD "; some small models (Gemma 3 270M) lose the thread", ROTATED(TQPROD3));
 TURBOQUANT(_prod4, "rotated, 3-bit codes and a 1-bit sketch of the residual", PROD, ROTATED(TQPROD4));

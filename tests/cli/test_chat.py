@@ -6,7 +6,7 @@ from harness import check, done, done_json, path, refused, run, smollm2, tiny
 
 def held(result):
     """The token counts that /stats printed."""
-    return [int(n) for n in re.findall(r"cache .*: (\d+) of \d+ tokens", result.err)]
+    return [int(n) for n in re.findall(r"cache .*: (\d+) tokens in .*; room for \d+", result.err)]
 
 
 def chat(text, *args, model=None):

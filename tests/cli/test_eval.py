@@ -55,6 +55,13 @@ def test_exact_window_and_activations_reach_the_evaluation():
     check(int8["activations"] == "int8" and int8["ppl"] != base["ppl"] and abs(int8["ppl"] / base["ppl"] - 1) < 0.2, f"{int8} {base}")
 
 
+def test_figures_that_there_are_not():
+    r = done("eval", "kld", "-m", tiny(), "-f", text(), "-c", "2", "--windows", "1", "--kv", "int4")
+    check("nan" not in r.out and "by quarter                 -" in r.out, r)
+    refused(2, "eval", "kld", "-m", tiny(), "-f", text(), "-c", "9999999999", has=["'9999999999'", "too large", "2147483647"])
+    refused(2, "eval", "kld", "-m", tiny(), "-f", text(), "-c", "1", has="whole number of at least 2")
+
+
 def test_text_output_names_cache_and_activations():
     r = done("eval", "kld", "-m", tiny(), "-f", text(), "-c", "64", "--windows", "1", "--kv", "int4")
     check("int4" in r.out and "float" in r.out and "KL" in r.out, r)

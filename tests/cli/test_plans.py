@@ -31,10 +31,46 @@ def test_a_policy_keeps_its_budget():
         r = done_json("run", "-m", tiny(), "-p", prompt, "-n", "4", "--kv", "int4", "--kv-policy", f"{policy},budget=100,recent=8", "--kv-window", "16", "--kv-sinks", "4")
         check(r["kv"]["method"] == f"int4 window=16 sinks=4 policy={policy},budget=100,recent=8", r["kv"])
         full = done_json("run", "-m", tiny(), "-p", prompt, "-n", "4", "--kv", "int4", "--kv-window", "16", "--kv-sinks", "4")
+        check(r["kv"]["n_tokens"] == 100 and r["kv"]["n_positions"] > 300 and full["kv"]["n_tokens"] == full["kv"]["n_positions"] > 300, f"{r['kv']} {full['kv']}")
         check(r["kv"]["resident_bytes"] < full["kv"]["resident_bytes"], f"{policy}: {r['kv']}")
 
 
+def test_a_small_budget_of_centred_keys_is_warned_of():
+    args = ["run", "-m", tiny(), "-p", "hi", "-n", "2", "--kv", "centered4", "--kv-policy"]
+    r = run(*args, "knorm,budget=200")
+    check(r.code == 0 and "warning: a budget of 200 with centred keys" in r.err and "256" in r.err, r)
+    check("warning" not in run(*args, "knorm,budget=400").err and "warning" not in run(*args, "knorm,budget=200", "-q").err, "only where it matters")
+
+
+def test_what_stays_is_said():
+    r = run("run", "-m", tiny(), "-p", "to be or not to be " * 9, "-n", "1", "--kv", "f16 policy=streaming,budget=64")
+    check("64 tokens (of 17" in r.err, r)
+    r = run("run", "-m", tiny(), "-p", "hi", "-n", "1", "--kv", "wush4", env=calibration())
+    check(", tables " in r.err, r)
+
+
+def test_one_format_has_one_name():
+    for args, spelling in [(["--kv", "int4,group=256"], "int4,group=64"), (["--kv", "int4,group=32"], "int4"), (["--kv", "int4", "--kv-layers", "0=int4,group=128;1=int4,group=64"], "int4 layers=0-1=int4,group=64"),
+                           (["--kv", "k=kivi4 v=kivi4,group=128"], "k=kivi4 v=kivi4,group=64")]:
+        got = plan(*args)
+        check(got == spelling, f"{args}: {got}")
+    text = path("one-name.txt", "to be or not to be " * 20)
+    check(done_json("eval", "ppl", "-m", tiny(), "-f", text, "-c", "64", "--kv", "int4,group=256")["method"] == "int4,group=64", "eval")
+
+
+def test_spaces_and_repetitions():
+    check(plan("--kv", "  int4  window=7 ") == "int4 window=7", "spaces do not matter")
+    check(plan("--kv", "int4 layers=0=q8_0;1=q4_0") == plan("--kv", "int4", "--kv-layers", "0=q8_0;1=q4_0") == "int4 layers=0=q8_0 layers=1=q4_0", "several layers")
+    wrong("--kv", "window=4 int4", has=["\"int4\"", "first word"])
+    wrong("--kv", "int4 q8_0", has=["\"q8_0\"", "first word"])
+    wrong("--kv", "int4 window=5 window=7", has=["window=7", "given before"])
+    wrong("--kv", "k=int4 v=int4 k=q8_0", has=["k=q8_0", "given before"])
+    wrong("--kv", "int4 policy=full policy=full", has="given before")
+
+
 def test_wrong_sides():
+    wrong("--kv", "kivi4,group=128", has=["group=128", "kivi4", "keys", "32 or 64"])
+    check(plan("--kv-k", "kivi4", "--kv-v", "kivi4,group=64") == "k=kivi4 v=kivi4,group=64", "values take others than keys")
     wrong("--kv", "int4,wibble", has=["\"wibble\"", "group=", "hadamard"])
     wrong("--kv-k", "turboquant4,scale=big", has=["scale=big", "unbiased"])
     wrong("--kv-v", "turboquant4,center", has="center is for keys only")
@@ -73,7 +109,7 @@ def test_exact_windows_of_a_method_can_be_taken_away():
 def test_a_missing_calibration_is_named():
     for kv, part in (("wush3", "mean"), ("vecinfer8", "pq8"), ("int4,smooth", "smooth"), ("int4 layers=0=turboquant2_5", "split"), ("int4 policy=qfilters,budget=50%", "qfilters")):
         for command in (["run", "-p", "x"], ["eval", "ppl", "-p", "x" * 99, "-c", "64"], ["chat"]):
-            refused(1, *command, "-m", tiny(), "--kv", kv, "-q", has=[f"{part} needs a calibration", "ingot calibrate", "tiny.gguf.ingotcal", "--calibration", "INGOT_CALIBRATION"])
+            refused(1, *command, "-m", tiny(), "--kv", kv, "-q", has=[f"{kv} needs a calibration of the model (for {part})", "ingot calibrate", "tiny.gguf.ingotcal", "--calibration", "INGOT_CALIBRATION"])
 
 
 def test_where_a_calibration_is_found():

@@ -33,7 +33,7 @@ def test_help_lists_every_method_and_option():
         r = done(command, "--help")
         for m in rows:
             check(f"\n  {m['name']} " in r.out, r, m["name"])
-            check(all(o in r.out.replace("\n", "").replace(" ", "") for o in m["options"].split(",")), r, m["options"])
+            check(all(o in r.out.replace("\n", "").replace(" ", "") for o in m["options"].replace(" ", "").split(",")), r, m["options"])
         for part in methods("transform") + methods("policy"):
             check(f"\n  {part['name']} " in r.out, r, part["name"])
 

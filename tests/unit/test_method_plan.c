@@ -70,8 +70,9 @@ TEST("method/every group and variant is read on the sides that have it") {
                 ingot_plan p;
                 snprintf(in, sizeof in, "%s=%s,group=%d", side ? "v" : "k", method->name, c->groups[i]);
                 test_case("%s", in);
-                CHECK_OK(parse(&p, in));
-                CHECK_INT((side ? p.v : p.k).group, c->groups[i]);
+                const bool refused = ingot_group_refused(c, side ? method->v.codec : method->k.codec, c->groups[i], side) != NULL;
+                CHECK_STATUS(parse(&p, in), refused ? INGOT_E_INVALID : INGOT_OK);
+                if (!refused) CHECK_INT((side ? p.v : p.k).group, c->groups[i]);
             }
             for (int i = 0; c->variants && c->variants[i]; i++) {
                 char in[128];
@@ -93,7 +94,7 @@ static void random_side(ingot_rng *r, bool value, char *buf, size_t cap) {
     size_t n = (size_t)snprintf(buf, cap, "%s", m->name);
     if (c->groups && c->groups[1] && ingot_rng_next(r) % 2) {
         int count = 0;
-        while (c->groups[count]) count++;
+        while (c->groups[count] && !ingot_group_refused(c, value ? m->v.codec : m->k.codec, c->groups[count], value)) count++;
         n += (size_t)snprintf(buf + n, cap - n, ",group=%d", c->groups[ingot_rng_next(r) % (unsigned)count]);
     }
     if (c->variants && ingot_rng_next(r) % 2) {
@@ -263,9 +264,11 @@ TEST("method/bad spellings are named, with what is valid") {
         {"q8_0,group=32", "q8_0", "no option"}, {"int4,dct", "\"dct\"", "hadamard"}, {"int4,", "\"\"", "hadamard"},
         {"int4,group=32,group=64", "twice", "group=64"}, {"int4,none,none", "twice", "none"}, {"int4,haar,haar", "twice", "haar"},
         {"int4,haar,hadamard", "haar and hadamard", "exclude"}, {"int4,center,mean", "center and mean", "exclude"}, {"q8_0,dct", "\"dct\"", "none, hadamard"},
-        {"k=qjl,group=32", "qjl", "no option"}, {"qjl,group=16", "group=16", "group=32|64|128"}, {"v=int4,center", "center", "keys only"}, {"int4,scale=paper", "\"scale=paper\"", "group="},
-        {"int4 int4", "\"int4\"", "layers="}, {"int4  window=1", "\"\"", "sinks="}, {"int4 window=x", "window=x", "65536"},
+        {"k=qjl,group=32", "qjl", "no option"}, {"qjl,group=16", "group=16", "group=32|64 (values also 128)"}, {"kivi4,group=128", "group=128", "keys take groups of 32 or 64"}, {"k=kivi2,group=128", "group=128", "keys"}, {"v=int4,center", "center", "keys only"}, {"int4,scale=paper", "\"scale=paper\"", "group="},
+        {"int4 int4", "\"int4\"", "first word"}, {"window=1 int4,group=64", "\"int4,group=64\"", "first word"}, {"int4 int", "\"int\"", "layers="}, {" ", "\"\"", "int4"}, {"int4 window=x", "window=x", "65536"},
         {"int4 window=65537", "window=65537", "65536"}, {"int4 sinks=4097", "sinks=4097", "4096"}, {"int4 sinks=-1", "sinks=-1", "4096"},
+        {"int4 window=1 window=1", "window=1", "given before"}, {"int4 sinks=1 attn=fast sinks=2", "sinks=2", "given before"}, {"k=int4 v=int4 k=q8_0", "k=q8_0", "given before"},
+        {"int4 attn=fast attn=precise", "attn=precise", "given before"}, {"int4 policy=knorm,budget=64 policy=full", "policy=full", "given before"}, {"int4 layers=0=q8_0;", "\"\"", "0-1,28-29=q8_0"},
         {"int4 policy=lru", "\"lru\"", "full"}, {"int4 policy=full,budget=5", "\"budget=5\"", "has none"}, {"int4 policy=", "\"\"", "full"}, {"k=int9", "\"int9\"", "q8_0"},
         {"int4 layers=0", "\"0\"", "0-1,28-29=q8_0"}, {"int4 layers==q8_0", "\"\"", "1023"}, {"int4 layers=a=q8_0", "\"a\"", "1023"}, {"int4 layers=1-=q8_0", "\"1-\"", "1023"},
         {"int4 layers=-1=q8_0", "\"-1\"", "1023"}, {"int4 layers=1024=q8_0", "\"1024\"", "1023"}, {"int4 layers=5-3=q8_0", "\"5-3\"", "5 is after 3"},
@@ -286,7 +289,7 @@ TEST("method/policies and their budgets come back the same") {
         {"int4 policy=h2o,budget=25%", "int4 policy=h2o,budget=25%", 0, 250, -1}, {"int4 policy=h2o,budget=12.5%,recent=7", "int4 policy=h2o,budget=12.5%,recent=7", 0, 125, 7},
         {"int4 policy=h2o,budget=1%", "int4 policy=h2o,budget=1%", 0, 10, -1}, {"int4 policy=h2o,budget=99.0%", "int4 policy=h2o,budget=99%", 0, 990, -1},
         {"int4 window=10 sinks=4 policy=streaming,budget=15", "int4 window=10 sinks=4 policy=streaming,budget=15", 15, 0, -1},
-        {"int4 policy=knorm,budget=64 policy=full", "int4", 0, 0, 0}, {"f16 policy=streaming,budget=1", "f16 policy=streaming,budget=1", 1, 0, -1}};
+        {"  int4   policy=full ", "int4", 0, 0, 0}, {"f16 policy=streaming,budget=1", "f16 policy=streaming,budget=1", 1, 0, -1}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ingot_plan p, again;
         char text[INGOT_PLAN_TEXT_BYTES];
@@ -311,7 +314,7 @@ TEST("method/budgets that cannot be are refused with the numbers") {
         {"int4 policy=knorm,budget=9,budget=9", "budget=9", "twice"}, {"int4 policy=knorm,budget=9,budget=9%", "budget=9%", "twice"}, {"int4 policy=knorm,budget=9,recent=1,recent=1", "recent=1", "twice"},
         {"int4 policy=knorm,budget=9,recent=x", "recent=x", "number"}, {"int4 policy=knorm,size=9", "\"size=9\"", "recent=N"}, {"int4 policy=knorm,", "\"\"", "recent=N"},
         {"int4 window=10 sinks=4 policy=streaming,budget=14", "budget=14", "15"}, {"int4 policy=streaming,budget=20,recent=20", "budget=20", "21"},
-        {"kivi2 policy=streaming,budget=100", "budget=100", "129"}};
+        {"kivi2 policy=streaming,budget=100", "budget=100", "191"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ingot_plan p;
         test_case("%s", rows[i].kv);
@@ -339,5 +342,21 @@ TEST("method/bad parts of a spec are named") {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         CHECK_STATUS(ingot_plan_parse(&p, &bad[i]), INGOT_E_INVALID);
         CHECK_HAS(ingot_last_error(), said[i]);
+    }
+}
+
+TEST("method/plans take the form of a model, in which one format has one name") {
+    static const struct { const char *in; int k_dim, v_dim; const char *out; } rows[] = {
+        {"int4,group=256", 64, 64, "int4,group=64"}, {"int4,group=128", 96, 96, "int4,group=128"}, {"int4,group=256", 96, 96, "int4,group=128"}, {"int4,group=64", 16, 16, "int4,group=16"},
+        {"int4,group=64", 32, 32, "int4"}, {"int4,group=128", 256, 256, "int4,group=128"}, {"int4,group=256", 128, 64, "k=int4,group=128 v=int4,group=64"},
+        {"k=kivi4,group=64 v=kivi4,group=128", 32, 32, "k=kivi4,group=64 v=kivi4"}, {"int4 layers=0=int4,group=64;1=int4,group=128", 64, 64, "int4 layers=0-1=int4,group=64"},
+        {"int4,group=64 layers=3=int4,group=256", 64, 64, "int4,group=64"}, {"f16", 16, 16, "f16"}, {"vecinfer8,group=8", 16, 16, "vecinfer8,group=8"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ingot_plan p;
+        char text[INGOT_PLAN_TEXT_BYTES];
+        test_case("%s for %d and %d", rows[i].in, rows[i].k_dim, rows[i].v_dim);
+        if (!CHECK_OK(parse(&p, rows[i].in))) continue;
+        ingot_plan_fit(&p, rows[i].k_dim, rows[i].v_dim);
+        CHECK_STR(ingot_plan_print(&p, text, sizeof text), rows[i].out);
     }
 }

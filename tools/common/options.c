@@ -59,8 +59,15 @@ static bool parse_integer(const option *o, const char *text, int64_t *out) {
     return end != text && !*end && !errno && !(*text == ' ' || *text == '\t') && (double)n >= o->min && (double)n <= o->max;
 }
 
+/* Digits alone, of a number beyond the largest. */
+static bool is_too_large(const option *o, const char *text) {
+    const char *digits = text + (*text == '+');
+    return *digits && !digits[strspn(digits, "0123456789")] && strtod(digits, NULL) > o->max;
+}
+
 static int bad_number(const char *command, const option *o, const char *text) {
     const char *what = o->kind == OPTION_FLOAT ? "number" : "whole number";
+    if (is_too_large(o, text)) return cli_wrong_use(command, "--%s: '%s' is too large; at most %.10g is possible", o->name, text, o->max);
     if (o->max >= INT_MAX) return cli_wrong_use(command, "--%s: '%s' is not a %s of at least %.10g", o->name, text, what, o->min);
     return cli_wrong_use(command, "--%s: '%s' is not a %s from %.10g to %.10g", o->name, text, what, o->min, o->max);
 }

@@ -61,18 +61,26 @@ int setup_open_calibration(setup *u, const char *path) {
 
 int setup_calibration(setup *u, const settings *s, const ingot_plan *plan) {
     const char *part;
+    char name[INGOT_PLAN_TEXT_BYTES];
     const bool needed = ingot_plan_needs_calibration(plan, &part);
     if (u->calibration || !(needed || s->calibration)) return CLI_DONE;
     const char *path = setup_calibration_path(u, s);
     if (!path)
-        return cli_fail("%s needs a calibration of the model, and there is no %s.ingotcal: make one with 'ingot calibrate', or name one with --calibration or INGOT_CALIBRATION",
-                        part, s->model);
+        return cli_fail("%s needs a calibration of the model (for %s), and there is no %s.ingotcal: make one with 'ingot calibrate', or name one with --calibration or "
+                        "INGOT_CALIBRATION", ingot_plan_print(plan, name, sizeof name), part, s->model);
     return setup_open_calibration(u, path);
+}
+
+void setup_warn(const settings *s, const ingot_plan *plan) {
+    const int mean = ingot_plan_mean_tokens(plan);
+    if (s->quiet || !mean || !plan->policy.budget || plan->policy.budget >= mean + plan->window + plan->sinks) return;
+    cli_warn("a budget of %d with centred keys: they need room for %d exact tokens until their mean is known, which costs more than the budget saves", plan->policy.budget, mean);
 }
 
 int setup_engine(setup *u, const settings *s, const ingot_plan *plan, int n_ctx) {
     const int code = setup_calibration(u, s, plan);
     if (code) return code;
+    setup_warn(s, plan);
     const ingot_engine_config config = {.plan = *plan, .n_ctx = n_ctx, .max_sessions = 1, .n_batch = s->n_batch,
                                         .activations = (ingot_activations)s->activations, .calibration = u->calibration};
     ingot_status status = ingot_engine_create(&u->engine, u->model, &config);

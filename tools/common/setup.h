@@ -26,6 +26,8 @@ int setup_calibration(setup *u, const settings *s, const ingot_plan *plan);
 /* Its two halves: where a calibration is (NULL: nowhere), and opening it. */
 const char *setup_calibration_path(setup *u, const settings *s);
 int setup_open_calibration(setup *u, const char *path);
+/* Says what is wise to know of a plan that can be used. setup_engine does this by itself. */
+void setup_warn(const settings *s, const ingot_plan *plan);
 int setup_engine(setup *u, const settings *s, const ingot_plan *plan, int n_ctx); /* and one session */
 void setup_close(setup *u);
 #endif

@@ -40,10 +40,9 @@ static void clear(chat *c) {
 
 static void say_stats(chat *c) {
     ingot_cache_memory m;
-    char method[INGOT_PLAN_TEXT_BYTES], held[32], f16[32];
+    char method[INGOT_PLAN_TEXT_BYTES], held[160];
     ingot_cache_memory_get(ingot_engine_cache(c->u.engine), &m);
-    fprintf(stderr, "cache %s: %d of %d tokens in %s (f16: %s)\n", ingot_plan_print(&c->plan, method, sizeof method), m.n_tokens, c->n_ctx,
-            format_bytes((double)m.resident_bytes, held, sizeof held), format_bytes((double)m.f16_bytes, f16, sizeof f16));
+    fprintf(stderr, "cache %s: %s; room for %d\n", ingot_plan_print(ingot_cache_plan(ingot_engine_cache(c->u.engine)), method, sizeof method), format_held(&m, held, sizeof held), c->n_ctx);
 }
 
 static const chat_word words[] = {

@@ -49,7 +49,7 @@ static void print_caches(const settings *s, const ingot_model_info *info) {
         ingot_plan plan;
         char size[32];
         if (!method_plan(i, &plan)) continue;
-        const kv_claim c = kv_claim_of(&plan, info, n);
+        const kv_claim c = kv_claim_of(&plan, info, n, n);
         printf("  %-18s ", ingot_part_get(INGOT_PART_METHOD, i)->name);
         if (c.unsupported) printf("not possible: %s\n", c.unsupported);
         else printf("%11s  %6.3f bits per element\n", format_bytes(c.bytes, size, sizeof size), 8 * c.bytes / c.elements);
@@ -100,7 +100,7 @@ static json_t *caches_json(const settings *s, const ingot_model_info *info) {
     for (int i = 0; i < ingot_part_count(INGOT_PART_METHOD); i++) {
         ingot_plan plan;
         if (!method_plan(i, &plan)) continue;
-        const kv_claim c = kv_claim_of(&plan, info, context(s, info));
+        const kv_claim c = kv_claim_of(&plan, info, context(s, info), context(s, info));
         json_t *o = json_object();
         json_put(o, "method", json_text(ingot_part_get(INGOT_PART_METHOD, i)->name));
         json_put(o, "n_tokens", json_integer(context(s, info)));

@@ -104,15 +104,14 @@ static int report_json(const run_job *j, const settings *s) {
 static void report_text(const run_job *j) {
     const answer *a = &j->answer;
     ingot_cache_memory m;
-    char method[INGOT_PLAN_TEXT_BYTES], held[32], f16[32];
+    char method[INGOT_PLAN_TEXT_BYTES], held[160];
     const ingot_cache *cache = ingot_engine_cache(j->u.engine);
     ingot_cache_memory_get(cache, &m);
     fprintf(stderr, "prompt %zu tokens, %.1f tok/s; answer %d tokens, %.1f tok/s (%s); seed %llu\n", j->n_tokens,
             rate((double)j->n_tokens, j->prefill_seconds), a->n_tokens, rate(a->n_passes, a->seconds), answer_end_name(a->end),
             (unsigned long long)j->seed);
-    fprintf(stderr, "cache %s: %d tokens in %s, f16: %s; %s\n",
-            ingot_plan_print(ingot_cache_plan(cache), method, sizeof method), m.n_tokens, format_bytes((double)m.resident_bytes, held, sizeof held),
-            format_bytes((double)m.f16_bytes, f16, sizeof f16), ingot_device_description(j->u.device));
+    fprintf(stderr, "cache %s: %s; %s\n", ingot_plan_print(ingot_cache_plan(cache), method, sizeof method), format_held(&m, held, sizeof held),
+            ingot_device_description(j->u.device));
 }
 
 static int report(const run_job *j, const settings *s) {

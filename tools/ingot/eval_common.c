@@ -1,5 +1,6 @@
 #include "eval_common.h"
 #include "common/system.h"
+#include <math.h>
 
 void eval_defaults(settings *s) {
     s->activations = INGOT_ACT_FLOAT;
@@ -24,10 +25,20 @@ int eval_open(eval_job *j, const settings *s, const char *command, bool needed) 
     system_catch_interrupt(true);
     if (!code) code = setup_model(&j->u, s, command);
     if (!code) code = setup_calibration(&j->u, s, &j->plan.plan);
+    if (code) return code;
+    setup_warn(s, &j->plan.plan);
+    ingot_plan_fit(&j->plan.plan, j->u.info.k_dim, j->u.info.v_dim);
     j->plan.calibration = j->u.calibration;
-    if (code || !text) return code;
+    if (!text) return CLI_DONE;
     const ingot_status status = ingot_model_tokenize(j->u.model, j->text.data, j->text.n, 0, &j->ids, &j->n_ids);
     return status == INGOT_OK ? CLI_DONE : cli_fail_status(status);
+}
+
+const char *eval_figure(char *buf, size_t cap, const char *fmt, double x) {
+    const int width = snprintf(buf, cap, fmt, 0.0);
+    if (isfinite(x)) snprintf(buf, cap, fmt, x);
+    else snprintf(buf, cap, "%*s", width, "-");
+    return buf;
 }
 
 void eval_close(eval_job *j) {

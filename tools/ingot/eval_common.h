@@ -32,6 +32,8 @@ json_t *eval_quarters(const double quarter[4]);
         json_put(o, "rms_dp", json_number((r)->rms_dp));                       \
         json_put(o, "mean_dp", json_number((r)->mean_dp));                     \
     } while (0)
+/* A figure as text, `fmt` with one double; "-" where there is none, as wide as the figure would be. Returns `buf`. */
+const char *eval_figure(char *buf, size_t cap, const char *fmt, double x);
 /* Says why a measure failed. An exit code. */
 int eval_fail(ingot_status status);
 /* Float activations, windows of 2048 tokens. */

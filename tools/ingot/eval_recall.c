@@ -12,10 +12,11 @@ static void print_task(const recall_setup *r, int task, const ingot_recall_resul
     printf("\n");
     for (int i = 0; i < n_plans; i++) {
         const ingot_recall_cell *all = &results[i].all[task];
-        printf("  %-40s %6.1f %% %6.3f", names[i], 100 * all->accuracy, all->logprob);
+        char a[32], b[32];
+        printf("  %-40s %s %% %s", names[i], eval_figure(a, sizeof a, "%6.1f", 100 * all->accuracy), eval_figure(b, sizeof b, "%6.3f", all->logprob));
         for (int d = 0; d < r->config.n_depths; d++) {
             const ingot_recall_cell *c = &results[i].by_depth[task][d];
-            printf(" %4.0f %% %6.3f", 100 * c->accuracy, c->logprob);
+            printf(" %s %% %s", eval_figure(a, sizeof a, "%4.0f", 100 * c->accuracy), eval_figure(b, sizeof b, "%6.3f", c->logprob));
         }
         printf("\n");
     }

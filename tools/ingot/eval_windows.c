@@ -38,9 +38,12 @@ static int print_text(const settings *s, const char *method, const ingot_eval_re
         return CLI_DONE;
     }
     const double *q = r->kld_quarter;
+    char text[32];
     printf("perplexity            %.4f (f16 cache: %.4f)\n", r->ppl, r->ppl_base);
     printf("KL divergence         mean %.6f, 99 %% %.6f, 99.9 %% %.6f, maximum %.6f nats\n", r->kld_mean, r->kld_p99, r->kld_p999, r->kld_max);
-    printf("  by quarter          %.6f %.6f %.6f %.6f\n", q[0], q[1], q[2], q[3]);
+    printf("  by quarter         ");
+    for (int i = 0; i < 4; i++) printf(" %s", eval_figure(text, sizeof text, "%.6f", q[i]));
+    printf("\n");
     printf("same most probable    %.2f %%\n", 100 * r->top1_agreement);
     printf("p(right) - p_f16      RMS %.3f %%, mean %+.3f %%\n", r->rms_dp, r->mean_dp);
     return CLI_DONE;

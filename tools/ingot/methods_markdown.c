@@ -109,7 +109,9 @@ static const struct {
                                          "what exact vectors would give.",
      "transform | what it does | stage | sides | calibration | source | limits", 7, transform_row},
     {INGOT_PART_POLICY, "Policies", "Those that take a budget evict; it counts all tokens of a sequence in a layer without sliding window, exact ones included. `recent`: packed tokens beside the "
-                                    "exact window that always stay; a quarter of the budget, less what the window covers, unless given.",
+                                    "exact window that always stay; a quarter of the budget, less what the window covers, unless given. Codecs that store keys in blocks of tokens (`kivi*`, "
+                                    "`qjl`, `polarpair`) evict whole blocks: fewer tokens than the budget may be held, never more. A budget in tokens must hold sinks, window, `recent`, a block "
+                                    "that is not full yet, and one block (or token) more; a share is at least that.",
      "policy | which tokens stay | options | calibration | source | limits", 6, policy_row},
 };
 

@@ -53,11 +53,11 @@ static bool refused(report *r, report_row *row, ingot_status status, const char 
 
 /* --- memory --- */
 /* Elements of tokens that are kept exact. */
-static double exact_elements(const ingot_model_info *info, const ingot_plan *plan, int n_tokens) {
+static double exact_elements(const ingot_model_info *info, const ingot_plan *plan, int n_positions) {
     double n = 0;
     for (int i = 0; i < info->n_layers; i++) {
         const ingot_layer_shape *l = &info->layers[i];
-        const int held = l->sliding_window && l->sliding_window < n_tokens ? l->sliding_window : n_tokens;
+        const int held = l->sliding_window && l->sliding_window < n_positions ? l->sliding_window : n_positions;
         const int exact = plan->window + plan->sinks < held ? plan->window + plan->sinks : held;
         n += (double)exact * l->n_kv_heads * (l->k_dim + l->v_dim);
     }
@@ -66,10 +66,12 @@ static double exact_elements(const ingot_model_info *info, const ingot_plan *pla
 
 static json_t *memory_json(const report *r, const ingot_plan *plan, const ingot_cache_memory *m) {
     json_t *o = json_object();
-    const double packed = (double)m->elements - (m->exact_bytes ? exact_elements(&r->job.u.info, plan, m->n_tokens) : 0);
+    const double packed = (double)m->elements - (m->exact_bytes ? exact_elements(&r->job.u.info, plan, m->n_positions) : 0);
     json_put(o, "n_tokens", json_integer(m->n_tokens));
+    json_put(o, "n_positions", json_integer(m->n_positions));
     json_put(o, "resident_bytes", json_integer((json_int_t)m->resident_bytes));
     json_put(o, "exact_bytes", json_integer((json_int_t)m->exact_bytes));
+    json_put(o, "method_bytes", json_integer((json_int_t)m->method_bytes));
     json_put(o, "bits_per_element", json_number(m->elements ? 8.0 * (double)m->resident_bytes / (double)m->elements : 0));
     json_put(o, "packed_bits_per_element", packed > 0 ? json_number(8.0 * (double)(m->resident_bytes - m->exact_bytes) / packed) : json_null());
     return o;
@@ -115,7 +117,7 @@ static ingot_status take_windows(const measure *m, report *r, report_row *const 
     const ingot_status status = ingot_eval_kld_many(e, r->job.u.model, r->job.ids, r->job.n_ids, &config, plans, n);
     for (int i = 0; status == INGOT_OK && i < n; i++) {
         if (!refused(r, rows[i], e[i].status, e[i].message)) {
-            const kv_claim claim = kv_claim_of(&plans[i].plan, &r->job.u.info, m->n_ctx);
+            const kv_claim claim = kv_claim_of(&plans[i].plan, &r->job.u.info, m->n_ctx, m->n_ctx);
             json_t *o = windows_json(&e[i]);
             json_put(o, "memory", memory_json(r, &plans[i].plan, &e[i].memory));
             json_put(rows[i]->json, "claimed_bits", json_number(claim.elements > 0 ? 8 * claim.bytes / claim.elements : 0));

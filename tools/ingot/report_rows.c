@@ -22,15 +22,16 @@ static char *copy(const char *text) {
 static char *obstacle(const report *r, const ingot_plan *plan) {
     const char *part;
     char text[512];
-    const kv_claim claim = kv_claim_of(plan, &r->job.u.info, 1);
+    const kv_claim claim = kv_claim_of(plan, &r->job.u.info, 1, 1);
     if (claim.unsupported) return copy(claim.unsupported);
     if (r->job.u.calibration || !ingot_plan_needs_calibration(plan, &part)) return NULL;
     snprintf(text, sizeof text, "%s needs a calibration, and none is given (ingot calibrate makes one)", part);
     return copy(text);
 }
 
-static void add(report *r, const char *method, const ingot_plan *plan) {
+static void add(report *r, const char *method, ingot_plan *plan) {
     char name[INGOT_PLAN_TEXT_BYTES];
+    ingot_plan_fit(plan, r->job.u.info.k_dim, r->job.u.info.v_dim);
     ingot_plan_print(plan, name, sizeof name);
     for (int i = 0; i < r->n_rows; i++)
         if (!strcmp(r->rows[i].name, name)) return;
@@ -95,6 +96,7 @@ bool report_budget_row(const report *r, report_row *out, const char *policy, int
     const ingot_plan_spec spec = {.kv = s->kv, .k = s->kv_k, .v = s->kv_v, .layers = s->kv_layers, .policy = text, .window = s->kv_window,
                                   .sinks = s->kv_sinks >= 0 ? s->kv_sinks : r->sinks};
     if (ingot_plan_parse(&out->plan.plan, &spec) != INGOT_OK) return false;
+    ingot_plan_fit(&out->plan.plan, r->job.u.info.k_dim, r->job.u.info.v_dim);
     out->plan.calibration = r->job.u.calibration;
     out->plan.stream = true;
     out->name = copy(ingot_plan_print(&out->plan.plan, name, sizeof name));
