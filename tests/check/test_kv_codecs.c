@@ -1,6 +1,7 @@
 /* Every codec of the registry, alone and beside others, on every back end and level against the reference: attention within rounding, decoding bit for bit. */
 #include "backend/cpu/code_plan.h"
 #include "backend/cpu/tile16.h"
+#include "codec/shape.h"
 #include "kv_fixture.h"
 
 enum { F16 = INGOT_CODEC_F16, I4 = INGOT_CODEC_INT4, SELF = -1 };
@@ -142,6 +143,62 @@ static void decodings(const ingot_backend *ref, const ingot_backend *be, ingot_i
     }
 }
 
+/* --- extremes --- */
+
+/* 64 tokens of one ordinary vector's scales, all codes being `code`. */
+static void extreme_tile(const ingot_backend *be, const ingot_kv_fmt *f, int code, uint8_t *tile) {
+    const ingot_codec *codec = ingot_codec_get(f->codec);
+    const ingot_tile_ops *ops = ingot_backend_tile(be, f->side, f);
+    const int tokens = ingot_codec_tokens(f);
+    uint8_t *block = ingot_alloc(codec->block_bytes(f), INGOT_MEM_OTHER), codes[INGOT_MAX_HEAD_DIM];
+    ingot_rng rng = {23};
+    float *x = kv_random((size_t)tokens * (size_t)f->dim, &rng, 1);
+    ingot_code_shape s;
+    codec->shape(f, &s);
+    memset(codes, code & ((1 << s.bits) - 1), sizeof codes);
+    for (int t = 1; t < tokens; t++) memcpy(x + (ptrdiff_t)t * f->dim, x, (size_t)f->dim * sizeof *x);
+    codec->encode(f, x, f->dim, 0, tokens, block);
+    for (int t = 0; t < tokens; t++) ingot_shape_set_codes(&s, f, codes, t, block);
+    for (int t = 0; t < 64; t += tokens) ops->set_block(f, tile, t, block);
+    ingot_dealloc(x), ingot_dealloc(block);
+}
+
+/* Four rows whose queries are 1 in all channels, or -1: maxima m and outputs o. */
+static void attend_extreme(const ingot_backend *be, const ingot_kv_fmt f[2], int code, bool fast, float *m, float *o) {
+    const int dim = f[0].dim;
+    const size_t k_bytes = ingot_backend_tile(be, 0, &f[0])->bytes(&f[0]);
+    uint8_t *page = ingot_alloc(k_bytes + ingot_backend_tile(be, 1, &f[1])->bytes(&f[1]), INGOT_MEM_OTHER);
+    const uint8_t *tiles = page;
+    float *q = ingot_alloc(4 * (size_t)dim * sizeof *q, INGOT_MEM_OTHER), l[4] = {0};
+    for (int i = 0; i < 4 * dim; i++) q[i] = i / dim % 2 ? -1.f : 1.f;
+    for (int r = 0; r < 4; r++) m[r] = -INFINITY;
+    const int32_t lo = 0, hi = 64;
+    extreme_tile(be, &f[0], code, page);
+    extreme_tile(be, &f[1], code, page + k_bytes);
+    const ingot_attend_args a = {.k = f[0], .v = f[1], .tiles = &tiles, .v_offset = k_bytes, .n_pages = 1, .q = q, .q_token_stride = 4 * dim, .n_tokens = 1,
+                                 .n_group = 4, .lo = &lo, .hi = &hi, .scale = 0.01f, .fast = fast, .m = m, .l = l, .o = o,
+                                 .scratch = ingot_alloc(be->attend_scratch_bytes(&f[0], &f[1], 4, 1), INGOT_MEM_OTHER)};
+    be->attend(&a);
+    for (int r = 0; r < 4; r++) be->normalize(o + r * dim, l[r], o + r * dim, dim);
+    ingot_dealloc(a.scratch), ingot_dealloc(q), ingot_dealloc(page);
+}
+
+static void extremes(const ingot_backend *ref, const ingot_backend *be, ingot_isa isa) {
+    enum { DIM = 128 };
+    float m[2][4], o[2][4 * DIM];
+    if (be->attend == ref->attend) return;
+    for (int i = 0; i < 4 * INGOT_N_CODECS; i++) {
+        const ingot_kv_fmt f[2] = {kv_fmt(i / 4, INGOT_SIDE_K, 0, DIM), kv_fmt(i / 4, INGOT_SIDE_V, 0, DIM)};
+        if (!kv_fmt_allowed(&f[0]) || !kv_fmt_allowed(&f[1]) || i / 4 == F16 || !tile16_has(&f[0]) || !tile16_has(&f[1])) continue;
+        test_case("%s/%s %s codes all %s%s", be->name, ingot_isa_name(isa), ingot_codec_get(i / 4)->name, i & 1 ? "1" : "0", i & 2 ? " fast" : "");
+        memset(o, 0, sizeof o);
+        attend_extreme(ref, f, i & 1 ? 255 : 0, i & 2, m[0], o[0]);
+        attend_extreme(be, f, i & 1 ? 255 : 0, i & 2, m[1], o[1]);
+        for (int r = 0; r < 4; r++) CHECK_NEAR(m[1][r], m[0][r], (i & 2 ? 2e-2 : 1e-3) * (1 + fabs((double)m[0][r])));
+        CHECK_NMSE(o[1], o[0], 4 * DIM, i & 2 ? 3e-4 : 1e-7);
+    }
+}
+
 /* --- tiles --- */
 
 static void tile_sizes(const ingot_backend *ref, const ingot_backend *be, ingot_isa isa) {
@@ -177,3 +234,6 @@ TEST("kv codecs/a tile takes no more than its blocks") { kv_for_each_backend(til
 TEST("kv codecs/what attention reads is what the codec decodes, bit for bit") { kv_for_each_backend(decodings); }
 
 TEST("kv codecs/attention over tiles of every codec agrees with the reference") { kv_for_each_backend(attend_cases); }
+
+/* Sums of products that only fit when they are not put together too late. */
+TEST("kv codecs/codes at either end of their range overflow nothing") { kv_for_each_backend(extremes); }
