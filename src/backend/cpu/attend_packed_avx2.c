@@ -19,21 +19,21 @@ VEC_INLINE int code_excess(tile_kind kind, int digits) {
     return kind == TILE_LINEAR4 ? 8 : kind == TILE_LINEAR8 ? 128 : 0;
 }
 
-/* Levels that are too large for sums of 16 bits, in larger units: relative error about 6e-3 of the levels of TurboQuant-4, 7e-3 of TurboQuant-3. */
+/* Levels that are too large for sums of 16 bits, in larger units. */
 static void code_fit(tile16 *t) {
-    int top = 0;
+    int top = 1;
     if (t->kind == TILE_LINEAR4 || t->kind == TILE_LINEAR8) return;
     for (int i = 0; i < TILE_LEVELS; i++) {
         const int x = t->level[i] < 0 ? -t->level[i] : t->level[i];
         if (x > top) top = x;
     }
-    const int most = dot_level(t->kind);
-    if (top <= most) return;
+    const float by = dot_level(t->kind) / (float)top;
+    if (by >= 1) return;
     for (int i = 0; i < TILE_LEVELS; i++) {
-        const int x = t->level[i] * most * 2;
-        t->level[i] = (int8_t)((x < 0 ? x - top : x + top) / (2 * top));
+        const float x = (float)t->level[i] * by;
+        t->level[i] = (int8_t)(x < 0 ? x - 0.5f : x + 0.5f);
     }
-    t->unit *= (float)top / (float)most;
+    t->unit /= by;
 }
 
 #include "attend_walk.h"
