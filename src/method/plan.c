@@ -143,8 +143,8 @@ ingot_status ingot_plan_parse(ingot_plan *out, const ingot_plan_spec *spec) {
 ingot_status ingot_plan_check(const ingot_plan *p, int n_layers) {
     INGOT_TRY(check_count("window", p->window, INGOT_MAX_EXACT_WINDOW));
     INGOT_TRY(check_count("sinks", p->sinks, INGOT_MAX_EXACT_SINKS));
-    INGOT_TRY(ingot_check_policy(p));
     INGOT_TRY(check_count("the number of layer plans", p->n_layer_plans, INGOT_MAX_LAYER_PLANS));
+    INGOT_TRY(ingot_check_policy(p));
     for (int i = 0; i < p->n_layer_plans; i++) {
         const ingot_layer_plan *l = &p->layer_plans[i];
         if (l->first < 0 || l->first > l->last || l->last >= n_layers)

@@ -4,6 +4,7 @@
 #ifndef INGOT_CPU_ATTEND_QUERY_H
 #define INGOT_CPU_ATTEND_QUERY_H
 #include "attend_phase.h"
+#include <string.h>
 
 /* Largest query: as two digits in -127..127 and -128..127, or as one. */
 VEC_INLINE float query_max(int digits) { return digits == 2 ? 32512.f : 127.f; }
@@ -112,8 +113,15 @@ VEC_INLINE void scale_queries_to(const attend_block *b, const attend_call *c, at
     interleave(rows[0], TILE_MAX_DIM / 2, b->n, t->dim / 4 * digits, out->q);
 }
 
+/* A block that no row sees may hold anything; its scores are masked. */
+static void scale_no_queries(const attend_block *b, const attend_call *c, attend_page *pg, int i) {
+    pg->scaled[i] = (attend_scaled){.q = c->scaled_q[i]};
+    memset(c->scaled_q[i], 0, (size_t)(c->k.dim / 4 * c->digits * b->n) * sizeof *c->scaled_q[i]);
+}
+
 static void scale_queries(const attend_block *b, const attend_call *c, attend_page *pg, int i) {
-    if (c->digits == 1) scale_queries_to(b, c, pg, i, 1);
+    if (i * c->k.tokens >= pg->window.hi || (i + 1) * c->k.tokens <= pg->window.lo) scale_no_queries(b, c, pg, i);
+    else if (c->digits == 1) scale_queries_to(b, c, pg, i, 1);
     else scale_queries_to(b, c, pg, i, 2);
 }
 #endif
