@@ -1,4 +1,5 @@
 /* put of formats whose blocks hold several tokens: the blocks that it touches are what the codec makes of its tokens alone, the others stay. */
+#include "backend/cpu/tile_blocks.h"
 #include "kv_fixture.h"
 #include <ingot/types.h>
 #include <stdlib.h>
@@ -39,3 +40,27 @@ static void puts_blocks(const ingot_backend *ref, const ingot_backend *be, ingot
 }
 
 TEST("kv/put makes whole blocks of several tokens bit for bit") { kv_for_each_backend(puts_blocks); }
+
+/* The way that serves formats without an encoder, against the encoders of those that have one: the same bytes of the tile. */
+static void puts_alike(const ingot_backend *ref, const ingot_backend *be, ingot_isa isa) {
+    static const int dims[] = {64, 80, 128};
+    ingot_rng r = {9};
+    if (be->attend == ref->attend) return;
+    for (int i = 0; i < 2 * INGOT_N_CODECS * 3; i++) {
+        const ingot_kv_fmt f = kv_fmt(i / 6, (ingot_kv_side)(i % 2), 0, dims[i / 2 % 3]);
+        tile16 t;
+        size_t bytes;
+        if (!kv_fmt_allowed(&f) || !tile16_make(&t, &f)) continue;
+        test_case("%s/%s %s %s dim %d", be->name, ingot_isa_name(isa), f.side ? "V" : "K", ingot_codec_get(f.codec)->name, f.dim);
+        const ingot_tile_ops *ops = ingot_backend_tile(be, f.side, &f);
+        uint8_t *want = kv_tile_alloc(ops, &f, &bytes), *got = kv_tile_alloc(ops, &f, &bytes);
+        float *x = kv_random((size_t)PAGE * STRIDE, &r, 2.0f);
+        if (!CHECK(want && got && x)) return;
+        ops->put(&f, want, 3, 58, x + 3 * STRIDE, STRIDE);
+        tile16_put_blocks(&f, got, 3, 58, x + 3 * STRIDE, STRIDE);
+        CHECK_MEM(got, want, bytes);
+        kv_tile_free(want), kv_tile_free(got), ingot_dealloc(x);
+    }
+}
+
+TEST("kv/put by way of blocks makes the same tiles") { kv_for_each_backend(puts_alike); }

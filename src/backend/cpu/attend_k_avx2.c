@@ -11,10 +11,6 @@ VEC_INLINE const int32_t *k_quad(const int n, __m256i *acc, attend_pairs c, cons
     return q + 2 * n;
 }
 
-/* Channels and rows of 64 bytes of a step. */
-VEC_INLINE int k_step_channels(const tile_kind kind) { return kind == TILE_BOOK3 ? 32 : 16; }
-VEC_INLINE int k_step_rows(const tile_kind kind) { return kind == TILE_LINEAR8 ? 4 : kind == TILE_BOOK3 ? 3 : kind == TILE_BOOK2 ? 1 : 2; }
-
 VEC_INLINE const int32_t *k_step(const tile_kind kind, const int n, __m256i *acc, __m256i book, const uint8_t *row, const int32_t *q) {
     __m256i raw[4];
     VEC_UNROLL(4) for (int j = 0; j < k_step_rows(kind); j++) {
@@ -89,16 +85,8 @@ VEC_INLINE void k_integer(const tile_kind kind, const int n, const attend_block 
     else k_tokens(kind, n, b, call, pg);
 }
 
-#define K_INSTANCES(name, kind)                                                                                                      \
-    VEC_INLINE void name##_any(const int n, attend_block *b, const attend_call *c, attend_page *pg) { k_integer(kind, n, b, c, pg); } \
-    ATTEND_INSTANCES(name, name##_any)
-K_INSTANCES(k_linear8, TILE_LINEAR8)
-K_INSTANCES(k_linear4, TILE_LINEAR4)
-K_INSTANCES(k_book4, TILE_BOOK4)
-K_INSTANCES(k_book3, TILE_BOOK3)
-K_INSTANCES(k_book2, TILE_BOOK2)
+#define K_PRECISE(kind, digits, n, b, c, pg) k_integer(kind, n, b, c, pg)
+ATTEND_INTEGERS(k, K_PRECISE, 2)
 ATTEND_INSTANCES(k_f16, k_f16)
 
-const attend_phase ingot_attend_k_avx2[ATTEND_KINDS][BLOCK_SIZES] = {
-    [ATTEND_F16] = ATTEND_ROW(k_f16), [TILE_LINEAR8] = ATTEND_ROW(k_linear8), [TILE_LINEAR4] = ATTEND_ROW(k_linear4),
-    [TILE_BOOK4] = ATTEND_ROW(k_book4), [TILE_BOOK3] = ATTEND_ROW(k_book3), [TILE_BOOK2] = ATTEND_ROW(k_book2)};
+const attend_phase ingot_attend_k_avx2[ATTEND_KINDS][BLOCK_SIZES] = ATTEND_TABLE(k, 2);

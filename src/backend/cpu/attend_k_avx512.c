@@ -3,8 +3,8 @@
 #include "attend_f16.h"
 #include "attend_k_digits.h"
 
-K_INSTANCES_OF(1)
-K_INSTANCES_OF(2)
+ATTEND_INTEGERS(k, k_integer, 1)
+ATTEND_INTEGERS(k, k_integer, 2)
 ATTEND_INSTANCES(k_f16, k_f16)
 
-const attend_phase ingot_attend_k_avx512[2][ATTEND_KINDS][BLOCK_SIZES] = {K_TABLE_OF(1), K_TABLE_OF(2)};
+const attend_phase ingot_attend_k_avx512[2][ATTEND_KINDS][BLOCK_SIZES] = {ATTEND_TABLE(k, 1), ATTEND_TABLE(k, 2)};

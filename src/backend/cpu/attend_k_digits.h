@@ -48,9 +48,7 @@ VEC_INLINE vf k_acc_value(const int digits, const k_acc *acc, int t, int r) {
     return digits == 2 ? dot_float_2(acc->hi[t][r], acc->lo[t][r]) : dot_float(acc->lo[t][r]);
 }
 
-/* Channels and rows of 64 bytes of a step; codes side by side in a byte. */
-VEC_INLINE int k_step_channels(const tile_kind kind) { return kind == TILE_BOOK3 ? 32 : 16; }
-VEC_INLINE int k_step_rows(const tile_kind kind) { return kind == TILE_LINEAR8 ? 4 : kind == TILE_BOOK3 ? 3 : kind == TILE_BOOK2 ? 1 : 2; }
+/* Codes side by side in a byte. */
 VEC_INLINE int k_codes_of_byte(const tile_kind kind) { return kind == TILE_LINEAR8 ? 1 : kind == TILE_BOOK2 ? 4 : 2; }
 
 /* Where vector t of tokens lies behind the first, in a tile whose token blocks are tb_bytes apart. */
@@ -159,21 +157,4 @@ VEC_INLINE void k_integer(const tile_kind kind, const int digits, const int n, c
         }
     }
 }
-
-#define K_INSTANCES(name, kind, digits)                                                                                                               \
-    VEC_INLINE void name##_any(const int n, attend_block *b, const attend_call *c, attend_page *pg) { k_integer(kind, digits, n, b, c, pg); }         \
-    ATTEND_INSTANCES(name, name##_any)
-
-/* The instances of one number of digits, and their table. */
-#define K_INSTANCES_OF(digits)                                                                                                                        \
-    K_INSTANCES(k_linear8_##digits, TILE_LINEAR8, digits)                                                                                             \
-    K_INSTANCES(k_linear4_##digits, TILE_LINEAR4, digits)                                                                                             \
-    K_INSTANCES(k_book4_##digits, TILE_BOOK4, digits)                                                                                                 \
-    K_INSTANCES(k_book3_##digits, TILE_BOOK3, digits)                                                                                                 \
-    K_INSTANCES(k_book2_##digits, TILE_BOOK2, digits)
-#define K_TABLE_OF(digits)                                                                                                                            \
-    {                                                                                                                                                 \
-        [ATTEND_F16] = ATTEND_ROW(k_f16), [TILE_LINEAR8] = ATTEND_ROW(k_linear8_##digits), [TILE_LINEAR4] = ATTEND_ROW(k_linear4_##digits),           \
-        [TILE_BOOK4] = ATTEND_ROW(k_book4_##digits), [TILE_BOOK3] = ATTEND_ROW(k_book3_##digits), [TILE_BOOK2] = ATTEND_ROW(k_book2_##digits),        \
-    }
 #endif

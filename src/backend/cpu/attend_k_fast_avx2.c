@@ -2,10 +2,6 @@
 #include "attend_dot_avx2.h"
 #include "attend_k_digits.h"
 
-K_INSTANCES(k_linear4, TILE_LINEAR4, 1)
-K_INSTANCES(k_book4, TILE_BOOK4, 1)
-K_INSTANCES(k_book3, TILE_BOOK3, 1)
-K_INSTANCES(k_book2, TILE_BOOK2, 1)
+ATTEND_SMALL_CODES(k, k_integer, 1)
 
-const attend_phase ingot_attend_k_fast_avx2[ATTEND_KINDS][BLOCK_SIZES] = {
-    [TILE_LINEAR4] = ATTEND_ROW(k_linear4), [TILE_BOOK4] = ATTEND_ROW(k_book4), [TILE_BOOK3] = ATTEND_ROW(k_book3), [TILE_BOOK2] = ATTEND_ROW(k_book2)};
+const attend_phase ingot_attend_k_fast_avx2[ATTEND_KINDS][BLOCK_SIZES] = {ATTEND_SMALL_CODE_ROWS(k, 1)};

@@ -23,22 +23,22 @@ VEC_INLINE void code_fit(tile16 *t) { (void)t; }
 
 #include "attend_walk.h"
 
-K_INSTANCES_OF(1)
-K_INSTANCES_OF(2)
-V_INSTANCES_OF(2)
+ATTEND_INTEGERS(k, k_integer, 1)
+ATTEND_INTEGERS(k, k_integer, 2)
+ATTEND_INTEGERS(v, v_integer, 2)
 ATTEND_INSTANCES(k_f16, k_f16)
 ATTEND_INSTANCES(v_f16, v_f16)
-static const attend_phase k_phases[2][ATTEND_KINDS][BLOCK_SIZES] = {K_TABLE_OF(1), K_TABLE_OF(2)};
+static const attend_phase k_phases[2][ATTEND_KINDS][BLOCK_SIZES] = {ATTEND_TABLE(k, 1), ATTEND_TABLE(k, 2)};
 
 /* One signed digit of a weight is too few bits: without unsigned ones a fast call saves digits of the query alone. */
 #if defined(__ARM_FEATURE_MATMUL_INT8)
-V_INSTANCES_OF(1)
+ATTEND_INTEGERS(v, v_integer, 1)
 ATTEND_INSTANCES(p_one, P_ONE)
 static const attend_phase p_phases[2][ATTEND_KINDS][BLOCK_SIZES] = {ATTEND_P_TABLE(p_one), ATTEND_P_TABLE(p_two)};
-static const attend_phase v_phases[2][ATTEND_KINDS][BLOCK_SIZES] = {V_TABLE_OF(1), V_TABLE_OF(2)};
+static const attend_phase v_phases[2][ATTEND_KINDS][BLOCK_SIZES] = {ATTEND_TABLE(v, 1), ATTEND_TABLE(v, 2)};
 #else
 static const attend_phase p_phases[2][ATTEND_KINDS][BLOCK_SIZES] = {{{0}}, ATTEND_P_TABLE(p_two)};
-static const attend_phase v_phases[2][ATTEND_KINDS][BLOCK_SIZES] = {{{0}}, V_TABLE_OF(2)};
+static const attend_phase v_phases[2][ATTEND_KINDS][BLOCK_SIZES] = {{{0}}, ATTEND_TABLE(v, 2)};
 #endif
 
 static const attend_phases phases[2] = {{k_phases[0], p_phases[0], v_phases[0]}, {k_phases[1], p_phases[1], v_phases[1]}};

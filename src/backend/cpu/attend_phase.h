@@ -28,4 +28,37 @@ VEC_INLINE float largest_of_8(__m128i x) {
     static void name##_4(attend_block *b, const attend_call *c, attend_page *pg) { body(4, b, c, pg); } \
     static void name##_8(attend_block *b, const attend_call *c, attend_page *pg) { body(8, b, c, pg); }
 #define ATTEND_ROW(name) {name##_1, name##_2, name##_3, name##_4, name##_8}
+
+/* Instances of a phase body(kind, digits, n, b, c, pg) as name_KIND_DIGITS: of one kind, of the codes of at most 4 bits, of all integer kinds; and their rows in tables. */
+#define ATTEND_OF_KIND(name, body, kind, digits)                                                                                           \
+    VEC_INLINE void name##_any(const int n, attend_block *b, const attend_call *c, attend_page *pg) { body(kind, digits, n, b, c, pg); } \
+    ATTEND_INSTANCES(name, name##_any)
+#define ATTEND_SMALL_CODES(name, body, digits)                              \
+    ATTEND_OF_KIND(name##_linear4_##digits, body, TILE_LINEAR4, digits)     \
+    ATTEND_OF_KIND(name##_book4_##digits, body, TILE_BOOK4, digits)         \
+    ATTEND_OF_KIND(name##_book3_##digits, body, TILE_BOOK3, digits)         \
+    ATTEND_OF_KIND(name##_book2_##digits, body, TILE_BOOK2, digits)
+#define ATTEND_INTEGERS(name, body, digits)                                 \
+    ATTEND_OF_KIND(name##_linear8_##digits, body, TILE_LINEAR8, digits)     \
+    ATTEND_SMALL_CODES(name, body, digits)
+#define ATTEND_SMALL_CODE_ROWS(name, digits)                                                                                   \
+    [TILE_LINEAR4] = ATTEND_ROW(name##_linear4_##digits), [TILE_BOOK4] = ATTEND_ROW(name##_book4_##digits),                    \
+    [TILE_BOOK3] = ATTEND_ROW(name##_book3_##digits), [TILE_BOOK2] = ATTEND_ROW(name##_book2_##digits)
+/* With the phase name_f16 for f16. */
+#define ATTEND_TABLE(name, digits)                                                                                             \
+    {[ATTEND_F16] = ATTEND_ROW(name##_f16), [TILE_LINEAR8] = ATTEND_ROW(name##_linear8_##digits), ATTEND_SMALL_CODE_ROWS(name, digits)}
+
+/* Channels of keys, and rows of 64 bytes, that are worked on together. */
+VEC_INLINE int k_step_channels(const tile_kind kind) { return kind == TILE_BOOK3 ? 32 : 16; }
+VEC_INLINE int k_step_rows(const tile_kind kind) { return kind == TILE_LINEAR8 ? 4 : kind == TILE_BOOK3 ? 3 : kind == TILE_BOOK2 ? 1 : 2; }
+
+/* What a pass over two vectors of channels of values (one in a last half unit) works on. */
+typedef struct v_pass {
+    const uint8_t *row;
+    const uint32_t *p;
+    float *const *o;
+    int channel;
+    const float *factor;
+    bool asks; /* the first pass over these bytes asks for the next page's */
+} v_pass;
 #endif

@@ -38,15 +38,6 @@ VEC_INLINE void v_codes(const tile_kind kind, const int part, __m256i book, cons
     }
 }
 
-/* What a pass over two vectors of channels (one in a last half unit) works on. */
-typedef struct v_pass {
-    const uint8_t *row;
-    const uint32_t *p;
-    float *const *o;
-    int channel;
-    const float *factor;
-} v_pass;
-
 VEC_INLINE void v_run(const tile_kind kind, const int n, const int part, __m256i book, const v_pass *pass, attend_page *pg) {
     for (int h = 0; h < 16; h += 8) {
         __m256i acc[2][4];
@@ -100,16 +91,8 @@ VEC_INLINE void v_integer(const tile_kind kind, const int n, attend_block *b, co
     }
 }
 
-#define V_INSTANCES(name, kind)                                                                                                      \
-    VEC_INLINE void name##_any(const int n, attend_block *b, const attend_call *c, attend_page *pg) { v_integer(kind, n, b, c, pg); } \
-    ATTEND_INSTANCES(name, name##_any)
-V_INSTANCES(v_linear8, TILE_LINEAR8)
-V_INSTANCES(v_linear4, TILE_LINEAR4)
-V_INSTANCES(v_book4, TILE_BOOK4)
-V_INSTANCES(v_book3, TILE_BOOK3)
-V_INSTANCES(v_book2, TILE_BOOK2)
+#define V_PRECISE(kind, digits, n, b, c, pg) v_integer(kind, n, b, c, pg)
+ATTEND_INTEGERS(v, V_PRECISE, 2)
 ATTEND_INSTANCES(v_f16, v_f16)
 
-const attend_phase ingot_attend_v_avx2[ATTEND_KINDS][BLOCK_SIZES] = {
-    [ATTEND_F16] = ATTEND_ROW(v_f16), [TILE_LINEAR8] = ATTEND_ROW(v_linear8), [TILE_LINEAR4] = ATTEND_ROW(v_linear4),
-    [TILE_BOOK4] = ATTEND_ROW(v_book4), [TILE_BOOK3] = ATTEND_ROW(v_book3), [TILE_BOOK2] = ATTEND_ROW(v_book2)};
+const attend_phase ingot_attend_v_avx2[ATTEND_KINDS][BLOCK_SIZES] = ATTEND_TABLE(v, 2);

@@ -3,8 +3,8 @@
 #include "attend_f16.h"
 #include "attend_v_digits.h"
 
-V_INSTANCES_OF(1)
-V_INSTANCES_OF(2)
+ATTEND_INTEGERS(v, v_integer, 1)
+ATTEND_INTEGERS(v, v_integer, 2)
 ATTEND_INSTANCES(v_f16, v_f16)
 
-const attend_phase ingot_attend_v_avx512[2][ATTEND_KINDS][BLOCK_SIZES] = {V_TABLE_OF(1), V_TABLE_OF(2)};
+const attend_phase ingot_attend_v_avx512[2][ATTEND_KINDS][BLOCK_SIZES] = {ATTEND_TABLE(v, 1), ATTEND_TABLE(v, 2)};

@@ -43,16 +43,6 @@ VEC_INLINE void v_acc_add(const int n, const int vecs, const int digits, const v
     }
 }
 
-/* What a pass over two vectors of channels (one in a last half unit) works on. */
-typedef struct v_pass {
-    const uint8_t *row;
-    const uint32_t *p;
-    float *const *o;
-    int channel;
-    const float *factor;
-    bool asks; /* the first pass over these bytes asks for the next page's */
-} v_pass;
-
 /* The codes of rows i (and i + 8 in `late`) of the pass; part: which two vectors of the unit. */
 VEC_INLINE void v_codes(const tile_kind kind, const int part, const attend_book *book, const uint8_t *row, int i, vi *c, vi *late) {
     if (kind == TILE_LINEAR8) {
@@ -129,21 +119,4 @@ VEC_INLINE void v_integer(const tile_kind kind, const int digits, const int n, a
         }
     }
 }
-
-#define V_INSTANCES(name, kind, digits)                                                                                                               \
-    VEC_INLINE void name##_any(const int n, attend_block *b, const attend_call *c, attend_page *pg) { v_integer(kind, digits, n, b, c, pg); }         \
-    ATTEND_INSTANCES(name, name##_any)
-
-/* The instances of one number of digits, and their table. */
-#define V_INSTANCES_OF(digits)                                                                                                                        \
-    V_INSTANCES(v_linear8_##digits, TILE_LINEAR8, digits)                                                                                             \
-    V_INSTANCES(v_linear4_##digits, TILE_LINEAR4, digits)                                                                                             \
-    V_INSTANCES(v_book4_##digits, TILE_BOOK4, digits)                                                                                                 \
-    V_INSTANCES(v_book3_##digits, TILE_BOOK3, digits)                                                                                                 \
-    V_INSTANCES(v_book2_##digits, TILE_BOOK2, digits)
-#define V_TABLE_OF(digits)                                                                                                                            \
-    {                                                                                                                                                 \
-        [ATTEND_F16] = ATTEND_ROW(v_f16), [TILE_LINEAR8] = ATTEND_ROW(v_linear8_##digits), [TILE_LINEAR4] = ATTEND_ROW(v_linear4_##digits),           \
-        [TILE_BOOK4] = ATTEND_ROW(v_book4_##digits), [TILE_BOOK3] = ATTEND_ROW(v_book3_##digits), [TILE_BOOK2] = ATTEND_ROW(v_book2_##digits),        \
-    }
 #endif

@@ -2,10 +2,6 @@
 #include "attend_dot_avx2.h"
 #include "attend_v_digits.h"
 
-V_INSTANCES(v_linear4, TILE_LINEAR4, 1)
-V_INSTANCES(v_book4, TILE_BOOK4, 1)
-V_INSTANCES(v_book3, TILE_BOOK3, 1)
-V_INSTANCES(v_book2, TILE_BOOK2, 1)
+ATTEND_SMALL_CODES(v, v_integer, 1)
 
-const attend_phase ingot_attend_v_fast_avx2[ATTEND_KINDS][BLOCK_SIZES] = {
-    [TILE_LINEAR4] = ATTEND_ROW(v_linear4), [TILE_BOOK4] = ATTEND_ROW(v_book4), [TILE_BOOK3] = ATTEND_ROW(v_book3), [TILE_BOOK2] = ATTEND_ROW(v_book2)};
+const attend_phase ingot_attend_v_fast_avx2[ATTEND_KINDS][BLOCK_SIZES] = {ATTEND_SMALL_CODE_ROWS(v, 1)};

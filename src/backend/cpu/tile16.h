@@ -51,12 +51,14 @@ static inline size_t tile16_v_scale(int g, int slot) { return (size_t)g * 64 + (
 
 /* Encodes tokens into a tile, as ingot_tile_ops.put; the rows are bit for bit what the codec's encode makes. */
 typedef void (*tile_put_fn)(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, const float *x, ptrdiff_t stride);
-extern const tile_put_fn ingot_tile_put_avx2[2][INGOT_N_CODECS], ingot_tile_put_avx512[2][INGOT_N_CODECS], ingot_tile_put_neon[2][INGOT_N_CODECS];
+/* Of one side: f16, and any format with a tile16. */
+typedef struct tile_puts { tile_put_fn f16, codes; } tile_puts;
+extern const tile_puts ingot_tile_put_avx2[2], ingot_tile_put_avx512[2], ingot_tile_put_neon[2];
 
 /* Whether the format has a tuned layout: f16, or a tile16. Others' tiles are canonical blocks one after the other, as in the reference. */
 bool tile16_has(const ingot_kv_fmt *f);
 /* Bytes of a tile of either side of a format that has one. */
 size_t tile16_bytes(const ingot_kv_fmt *f);
-/* Fills the tile operations of the codecs that have it; put: NULL where there is no quick one. */
-void tile16_init(ingot_tile_ops tile[2][INGOT_N_CODECS], const tile_put_fn put[2][INGOT_N_CODECS]);
+/* Fills the tile operations of the codecs that have it; puts: by side. */
+void tile16_init(ingot_tile_ops tile[2][INGOT_N_CODECS], const tile_puts puts[2]);
 #endif

@@ -124,8 +124,7 @@ static void set_block(const ingot_kv_fmt *f, uint8_t *tile, int slot, const void
     }
 }
 
-/* By way of the codec's blocks. */
-static void put_blocks(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, const float *x, ptrdiff_t stride) {
+void tile16_put_blocks(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, const float *x, ptrdiff_t stride) {
     enum { MOST = TILE_TOKENS * TILE_MAX_DIM / 2 + 4 * TILE_MAX_DIM }; /* keys of 4 bits, one block a tile */
     uint8_t block[MOST];
     const int tokens = ingot_codec_tokens(f), end = slot + n;
@@ -152,13 +151,11 @@ static void f16_set(const ingot_kv_fmt *f, uint8_t *tile, int slot, const void *
     for (int c = 0; c < f->dim; c++) memcpy(f16_at(f, tile, slot, c), (const uint8_t *)row + 2 * c, 2);
 }
 
-static bool takes(const ingot_kv_fmt *f) { return tile16_has(f); }
-
-void tile16_init(ingot_tile_ops tile[2][INGOT_N_CODECS], const tile_put_fn put[2][INGOT_N_CODECS]) {
+void tile16_init(ingot_tile_ops tile[2][INGOT_N_CODECS], const tile_puts puts[2]) {
     for (int side = 0; side < 2; side++) {
         for (int c = 0; c < INGOT_N_CODECS; c++) {
-            if (c == INGOT_CODEC_F16) tile[side][c] = (ingot_tile_ops){NULL, tile16_bytes, put[side][c], f16_get, f16_set};
-            else if (ingot_codec_get(c)->shape) tile[side][c] = (ingot_tile_ops){takes, tile16_bytes, put[side][c] ? put[side][c] : put_blocks, get_block, set_block};
+            if (c == INGOT_CODEC_F16) tile[side][c] = (ingot_tile_ops){NULL, tile16_bytes, puts[side].f16, f16_get, f16_set};
+            else if (ingot_codec_get(c)->shape) tile[side][c] = (ingot_tile_ops){tile16_has, tile16_bytes, puts[side].codes, get_block, set_block};
         }
     }
 }

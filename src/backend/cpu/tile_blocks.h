@@ -8,6 +8,9 @@
 void tile16_get_codes(const tile16 *t, ingot_kv_side side, const uint8_t *tile, int slot, uint8_t *code);
 void tile16_set_codes(const tile16 *t, ingot_kv_side side, uint8_t *tile, int slot, const uint8_t *code);
 
+/* As ingot_tile_ops.put, by way of the codec's encode: for formats without a quick encoder. */
+void tile16_put_blocks(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, const float *x, ptrdiff_t stride);
+
 /* A half of the scale plane (or, behind t->offsets, of the offset plane): of group g of the token in a slot, or of channel g of the slot's block. */
 static inline uint8_t *tile16_half(const tile16 *t, ingot_kv_side side, const uint8_t *plane, int slot, int g) {
     if (t->tokens) return (uint8_t *)plane + 2 * ((size_t)(slot / t->tokens) * (size_t)t->dim + (size_t)g);

@@ -83,10 +83,14 @@ VEC_INLINE void put_codes(const row_encoder *e, const ingot_kv_fmt *f, const til
     }
 }
 
-/* The loops for each width of codes. */
+/* The loops for each width of codes; formats without an encoder go by way of their blocks. */
 VEC_INLINE void put_of_side(const row_encoder *table, const ingot_kv_fmt *f, bool keys, uint8_t *tile, int slot, int n, const float *x, ptrdiff_t stride) {
     const row_encoder *e = &table[f->codec];
     tile16 t;
+    if (!e->row) {
+        tile16_put_blocks(f, tile, slot, n, x, stride);
+        return;
+    }
     tile16_make(&t, f);
     if (t.bits == 8) put_codes(e, f, &t, keys, 8, tile, slot, n, x, stride);
     else if (t.bits == 4) put_codes(e, f, &t, keys, 4, tile, slot, n, x, stride);
@@ -94,19 +98,13 @@ VEC_INLINE void put_of_side(const row_encoder *table, const ingot_kv_fmt *f, boo
     else put_codes(e, f, &t, keys, 2, tile, slot, n, x, stride);
 }
 
-/* Defines the table `name` of all formats that have tiles of codes (tile16_make), with the encoders of `encoders`. */
-#define TILE_PUT_SIDE(f16, codes)                                                                                                                \
-    {                                                                                                                                            \
-        [INGOT_CODEC_F16] = f16, [INGOT_CODEC_Q8_0] = codes, [INGOT_CODEC_INT2] = codes, [INGOT_CODEC_INT3] = codes, [INGOT_CODEC_INT4] = codes,   \
-        [INGOT_CODEC_INT8] = codes, [INGOT_CODEC_Q4_0] = codes, [INGOT_CODEC_Q4_1] = codes, [INGOT_CODEC_KIVI2] = codes, [INGOT_CODEC_KIVI4] = codes, \
-        [INGOT_CODEC_TQ2] = codes, [INGOT_CODEC_TQ3] = codes, [INGOT_CODEC_TQ4] = codes, [INGOT_CODEC_RVQF1] = codes, [INGOT_CODEC_RVQF2] = codes,  \
-    }
-#define TILE_PUT_TABLE(name, encoders)                                                                                                           \
+/* Defines `name`, with the encoders of `encoders`. */
+#define TILE_PUTS(name, encoders)                                                                                                                \
     static void put_k(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, const float *x, ptrdiff_t stride) {                                 \
         put_of_side(encoders, f, true, tile, slot, n, x, stride);                                                                                \
     }                                                                                                                                            \
     static void put_v(const ingot_kv_fmt *f, uint8_t *tile, int slot, int n, const float *x, ptrdiff_t stride) {                                 \
         put_of_side(encoders, f, false, tile, slot, n, x, stride);                                                                               \
     }                                                                                                                                            \
-    const tile_put_fn name[2][INGOT_N_CODECS] = {[INGOT_SIDE_K] = TILE_PUT_SIDE(put_k_f16, put_k), [INGOT_SIDE_V] = TILE_PUT_SIDE(put_v_f16, put_v)};
+    const tile_puts name[2] = {[INGOT_SIDE_K] = {put_k_f16, put_k}, [INGOT_SIDE_V] = {put_v_f16, put_v}};
 #endif

@@ -1,4 +1,4 @@
 /* Encode into tiles with AVX-512. */
 #include "tile_put.h"
 
-TILE_PUT_TABLE(ingot_tile_put_avx512, ingot_row_encode_avx512)
+TILE_PUTS(ingot_tile_put_avx512, ingot_row_encode_avx512)

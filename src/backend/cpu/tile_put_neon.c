@@ -1,4 +1,4 @@
 /* Encode into tiles with NEON. */
 #include "tile_put.h"
 
-TILE_PUT_TABLE(ingot_tile_put_neon, ingot_row_encode_neon)
+TILE_PUTS(ingot_tile_put_neon, ingot_row_encode_neon)
