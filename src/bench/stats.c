@@ -40,15 +40,23 @@ ingot_status ingot_bench_times_finish(ingot_bench_times *t) {
     return INGOT_OK;
 }
 
-ingot_status ingot_bench_ratio(ingot_bench_summary *out, const ingot_bench_times *a, const ingot_bench_times *b) {
-    const int n = a->n < b->n ? a->n : b->n;
+/* Ratios, round by round, of n rounds of sums over k sets of times. */
+static ingot_status ratio_of_sums(ingot_bench_summary *out, const ingot_bench_times *a, const ingot_bench_times *b, int k, int n) {
     double *scratch = scratch_of(n);
     *out = (ingot_bench_summary){NAN, NAN, NAN};
     if (!scratch) return ingot_fail(INGOT_E_NOMEM, "out of memory for %d ratios", n);
-    for (int i = 0; i < n; i++) scratch[n + i] = a->us[i] / b->us[i];
+    for (int i = 0; i < n; i++) {
+        double x = 0, y = 0;
+        for (int set = 0; set < k; set++) x += a[set].us[i], y += b[set].us[i];
+        scratch[n + i] = x / y;
+    }
     *out = ingot_bench_summarize(scratch + n, n, scratch);
     ingot_dealloc(scratch);
     return INGOT_OK;
+}
+
+ingot_status ingot_bench_ratio(ingot_bench_summary *out, const ingot_bench_times *a, const ingot_bench_times *b) {
+    return ratio_of_sums(out, a, b, 1, a->n < b->n ? a->n : b->n);
 }
 
 /* How far the same thing is from itself. */
@@ -56,16 +64,6 @@ static ingot_status distance(double *pct, const ingot_bench_times t[2]) {
     ingot_bench_summary s;
     INGOT_TRY(ingot_bench_ratio(&s, &t[0], &t[1]));
     *pct = 100 * fabs(s.median - 1) + s.noise_pct;
-    return INGOT_OK;
-}
-
-static ingot_status gain_of(ingot_bench_summary *out, const ingot_bench_times a[2], const ingot_bench_times b[2]) {
-    const int n = a[0].n < b[0].n ? a[0].n : b[0].n;
-    double *scratch = scratch_of(n);
-    if (!scratch) return ingot_fail(INGOT_E_NOMEM, "out of memory for %d ratios", n);
-    for (int i = 0; i < n; i++) scratch[n + i] = (a[0].us[i] + a[1].us[i]) / (b[0].us[i] + b[1].us[i]);
-    *out = ingot_bench_summarize(scratch + n, n, scratch);
-    ingot_dealloc(scratch);
     return INGOT_OK;
 }
 
@@ -78,7 +76,7 @@ ingot_status ingot_bench_compare(ingot_bench_verdict *out, const ingot_bench_tim
     if (a[0].n < 2) return ingot_fail(INGOT_E_INVALID, "%d rounds are too few to tell noise from effects", a[0].n);
     INGOT_TRY(distance(&aa, a));
     INGOT_TRY(distance(&bb, b));
-    INGOT_TRY(gain_of(&gain, a, b));
+    INGOT_TRY(ratio_of_sums(&gain, a, b, 2, a[0].n));
     *out = (ingot_bench_verdict){.floor_pct = fmax(aa, bb), .gain = gain.median, .gain_noise_pct = gain.noise_pct};
     const double least = 1 + 0.01 * fmax(out->floor_pct, gain.noise_pct);
     out->effect = gain.median > least ? 1 : gain.median < 1 / least ? -1 : 0;

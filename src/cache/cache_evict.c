@@ -76,7 +76,7 @@ static void move_block(const eviction *e, int to, int from) {
     const int tokens = c->block_tokens, a = to * tokens, b = from * tokens;
     for (int side = 0; side < N_SIDES; side++) {
         const ingot_kv_fmt *f = &e->l->side[side][e->head].fmt;
-        const ingot_tile_ops *ops = ingot_backend_tile(c->backend, side, f);
+        const ingot_tile_ops *ops = e->l->side[side][e->head].ops;
         const size_t offset = side ? e->l->v_offset : 0;
         for (int i = 0; i < tokens; i += ingot_codec_tokens(f)) {
             ops->get_block(f, ingot_cache_packed_tile(c, e->l, e->seq, e->head, b / PAGE) + offset, b % PAGE + i, e->w->block);

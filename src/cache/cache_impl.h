@@ -38,6 +38,7 @@ typedef struct page_group {
 /* How one side of one KV head is stored. */
 typedef struct cache_side {
     ingot_kv_fmt fmt; /* with the head's params */
+    const ingot_tile_ops *ops; /* of its tiles: to ask for them means to work out the layout */
     ingot_transform_chain chain;
     const float *policy_cal; /* K: what the policy's score needs */
 } cache_side;

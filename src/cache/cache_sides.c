@@ -85,6 +85,7 @@ ingot_status ingot_cache_sides_create(ingot_cache *c, const ingot_calibration *c
             for (int h = 0; h < l->shape.n_kv_heads; h++, at++) {
                 at->fmt = ingot_side_plan_fmt(ingot_plan_side(&c->plan, i, side), side, dim_of(l, side));
                 at->fmt.adjacent_pairs = l->shape.adjacent_pairs;
+                at->ops = ingot_backend_tile(c->backend, side, &at->fmt);
                 if (l->evicts && side == INGOT_SIDE_K && c->policy->needs != INGOT_CAL_NONE)
                     INGOT_TRY(take(c, cal, c->policy->name, c->policy->needs, 0, 0, side, i, h, (size_t)at->fmt.dim, &at->policy_cal));
                 INGOT_TRY(set_chain(c, cal, &at->chain, ingot_plan_side(&c->plan, i, side)->transforms, side, i, h, at->fmt.dim));

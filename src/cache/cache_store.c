@@ -1,7 +1,7 @@
 /* Phase 1 of a layer: new keys and values are checked and stored, queries are transformed. After attention: the ring takes the
  * newest tokens over from the batch's exact tiles. */
 #include "cache_impl.h"
-#include "../base/finite.h"
+#include "../base/row_ops.h"
 #include <string.h>
 
 enum { QUERY_TOKENS = 16 };
@@ -24,7 +24,7 @@ static void note_bad(const layer_job *j, int row, int head, int side) {
 /* Whether the new rows [from, to) are finite; the first that is not is noted. */
 static bool check_rows(const layer_job *j, const segment *s, int side, int head, int from, int to) {
     for (int p = from; p < to; p++)
-        if (!ingot_all_finite(input_row(j, s, side, head, p), dim_of(j, side))) {
+        if (!ingot_row_ops_get()->finite(input_row(j, s, side, head, p), dim_of(j, side))) {
             note_bad(j, batch_row(j, s, p - s->first), head, side);
             return false;
         }
@@ -36,15 +36,8 @@ int ingot_cache_count_bad(const layer_job *j) {
     for (int side = 0; side < N_SIDES; side++)
         for (int row = 0; row < j->c->n_rows; row++)
             for (int head = 0; head < j->l->shape.n_kv_heads; head++)
-                n += !ingot_all_finite(j->x[side] + row * j->x_stride[side] + (ptrdiff_t)head * dim_of(j, side), dim_of(j, side));
+                n += !ingot_row_ops_get()->finite(j->x[side] + row * j->x_stride[side] + (ptrdiff_t)head * dim_of(j, side), dim_of(j, side));
     return n;
-}
-
-/* What the packed form is made from is what the exact window held: the value rounded to f16. */
-static void round_f16(const ingot_kv_fmt *f, float *x, uint8_t *row) {
-    const ingot_codec *f16 = ingot_codec_get(INGOT_CODEC_F16);
-    f16->encode(f, x, 0, 0, 1, row);
-    f16->decode(f, row, x);
 }
 
 /* One row of the segment as the exact stores get it. */
@@ -58,7 +51,8 @@ void ingot_cache_stored_row(const layer_job *j, const segment *s, int side, int 
         return;
     }
     transformed_row(j, s, side, head, position, x);
-    if (j->c->ring_pages) round_f16(&j->l->exact_fmt[side], x, w->block);
+    /* What the packed form is made from is what the exact window held. */
+    if (j->c->ring_pages) ingot_row_ops_get()->round_halves(x, x, dim_of(j, side));
 }
 
 /* Rows [from, to), at most PAGE, ready to encode; for the packed form (unless `exact`) less the mean where keys are centred.
@@ -85,11 +79,12 @@ static bool put(const layer_job *j, const segment *s, int head, int from, int to
     const cache_layer *l = j->l;
     for (int side = 0; side < N_SIDES; side++) {
         const ingot_kv_fmt *f = exact ? &l->exact_fmt[side] : &l->side[side][head].fmt;
+        const ingot_tile_ops *ops = exact ? ingot_backend_tile(j->c->backend, side, f) : l->side[side][head].ops;
         ptrdiff_t stride;
         if (!check_rows(j, s, side, head, max_int(from, s->first), to)) return false;
         const float *x = gather(j, s, side, head, from, to, exact, w, &stride);
         uint8_t *at = tile + (side ? (exact ? l->exact_v_offset : l->v_offset) : 0);
-        ingot_backend_tile(j->c->backend, side, f)->put(f, at, slot, to - from, x, stride);
+        ops->put(f, at, slot, to - from, x, stride);
     }
     return true;
 }

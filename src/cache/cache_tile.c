@@ -71,7 +71,7 @@ static void unpack_head(const ingot_cache *c, const cache_layer *l, int seq, int
         const int slot = p + shift;
         if (p == from || p % tokens == 0) {
             const uint8_t *tile = ingot_cache_packed_tile(c, l, seq, head, slot / PAGE) + (side ? l->v_offset : 0);
-            ingot_backend_tile(c->backend, side, f)->get_block(f, tile, slot % PAGE / tokens * tokens, w->block);
+            l->side[side][head].ops->get_block(f, tile, slot % PAGE / tokens * tokens, w->block);
             ingot_codec_get(f->codec)->decode(f, w->block, w->rows);
         }
         if (l->evicts) *ingot_cache_ring_score(c, l, seq, head, p) = ingot_cache_page_meta(c, l, seq, head, slot / PAGE)->score[slot % PAGE];
@@ -109,9 +109,10 @@ ingot_status ingot_cache_get_block(const ingot_cache *c, int layer, int seq, boo
                           : packed ? ingot_cache_packed_tile(c, l, seq, head, slot / PAGE)
                                    : ingot_cache_ring_tile(c, l, seq, head, position / PAGE);
     const ingot_kv_fmt *f = packed ? &l->side[value][head].fmt : &l->exact_fmt[value];
+    const ingot_tile_ops *ops = packed ? l->side[value][head].ops : ingot_backend_tile(c->backend, value, f);
     const size_t v_offset = packed ? l->v_offset : l->exact_v_offset;
     const int tokens = ingot_codec_tokens(f);
-    ingot_backend_tile(c->backend, value, f)->get_block(f, tile + (value ? v_offset : 0), slot % PAGE / tokens * tokens, block);
+    ops->get_block(f, tile + (value ? v_offset : 0), slot % PAGE / tokens * tokens, block);
     *fmt = *f;
     return INGOT_OK;
 }

@@ -43,13 +43,14 @@ static float watched(const watch *a, float score, int position, const float *k) 
 static void watch_packed(const watch *a) {
     const ingot_cache *c = a->j->c;
     const cache_layer *l = a->j->l;
-    const ingot_kv_fmt *f = &l->side[INGOT_SIDE_K][a->head].fmt;
+    const cache_side *keys = &l->side[INGOT_SIDE_K][a->head];
+    const ingot_kv_fmt *f = &keys->fmt;
     const int tokens = ingot_codec_tokens(f), dim = f->dim, first = c->n_sinks - c->slot_base;
     const float *mean = l->centred ? ingot_cache_mean(c, l, a->s->seq, a->head) : NULL;
     for (int slot = first; slot < a->s->slots_to; slot++) {
         if (slot == first || slot % tokens == 0) {
             const uint8_t *tile = ingot_cache_packed_tile(c, l, a->s->seq, a->head, slot / PAGE);
-            ingot_backend_tile(c->backend, INGOT_SIDE_K, f)->get_block(f, tile, slot % PAGE / tokens * tokens, a->w->block);
+            keys->ops->get_block(f, tile, slot % PAGE / tokens * tokens, a->w->block);
             ingot_codec_get(f->codec)->decode(f, a->w->block, a->w->rows);
         }
         float *k = a->w->rows + (ptrdiff_t)(slot % tokens) * dim;

@@ -1,5 +1,5 @@
 #include "../base/error.h"
-#include "../base/finite.h"
+#include "../base/row_ops.h"
 #include "calibration_file.h"
 #include <float.h>
 
@@ -39,7 +39,7 @@ static bool all_positive(const float *x, size_t n) {
 static bool all_finite(const float *x, size_t n) {
     const size_t step = 1 << 20;
     for (size_t i = 0; i < n; i += step)
-        if (!ingot_all_finite(x + i, (int)(n - i < step ? n - i : step))) return false;
+        if (!ingot_row_ops_get()->finite(x + i, (int)(n - i < step ? n - i : step))) return false;
     return true;
 }
 

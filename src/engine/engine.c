@@ -2,7 +2,7 @@
 #include "engine.h"
 #include "../base/alloc.h"
 #include "../base/error.h"
-#include "../base/finite.h"
+#include "../base/row_ops.h"
 #include "../cache/cache_team.h"
 #include "executor.h"
 #include "schedule.h"
@@ -157,7 +157,7 @@ ingot_status ingot_engine_logits(ingot_engine *e, int first, int n, const float 
     if (first < 0 || first > e->n_wanted - n) return ingot_fail(INGOT_E_INVALID, "logits of wanted tokens %d to %d, the last pass has %d", first, first + n - 1, e->n_wanted);
     ingot_executor_head(e, first, n);
     for (int i = 0; i < n; i++)
-        if (!ingot_all_finite(e->buf[INGOT_BUF_LOGITS] + e->stride[INGOT_BUF_LOGITS] * i, e->model->info.n_vocab))
+        if (!ingot_row_ops_get()->finite(e->buf[INGOT_BUF_LOGITS] + e->stride[INGOT_BUF_LOGITS] * i, e->model->info.n_vocab))
             return ingot_fail(INGOT_E_INVALID, "the logits of position %d are not finite: the model's weights are damaged, or its activations overflow", e->positions[e->wanted[first + i]]);
     *logits = e->buf[INGOT_BUF_LOGITS];
     return INGOT_OK;

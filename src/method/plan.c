@@ -33,36 +33,40 @@ static ingot_status parse_attn(bool *fast, const char *value) {
     return *fast || !strcmp(value, "precise") ? INGOT_OK : ingot_fail(INGOT_E_INVALID, "attn=%s is neither precise nor fast", value);
 }
 
-/* Words that stand once, as bits; *seen: those that were there. */
-static ingot_status check_once(unsigned *seen, const char *word) {
-    static const char *const once[] = {"k=", "v=", "window=", "sinks=", "attn=", "policy="};
-    for (unsigned i = 0; i < sizeof once / sizeof *once; i++) {
-        if (strncmp(word, once[i], strlen(once[i]))) continue;
-        if (*seen >> i & 1u) return ingot_fail(INGOT_E_INVALID, "\"%s\" in a cache plan: %s was given before", word, once[i]);
-        *seen |= 1u << i;
-    }
-    return INGOT_OK;
-}
+static ingot_status read_k(ingot_plan *p, char *value) { return parse_one(&p->k, value, false); }
+static ingot_status read_v(ingot_plan *p, char *value) { return parse_one(&p->v, value, true); }
+static ingot_status read_window(ingot_plan *p, char *value) { return parse_count(&p->window, "window", value, INGOT_MAX_EXACT_WINDOW); }
+static ingot_status read_sinks(ingot_plan *p, char *value) { return parse_count(&p->sinks, "sinks", value, INGOT_MAX_EXACT_SINKS); }
+static ingot_status read_attn(ingot_plan *p, char *value) { return parse_attn(&p->fast_attention, value); }
+static ingot_status read_policy(ingot_plan *p, char *value) { return ingot_parse_policy(&p->policy, value); }
+
+/* What a word begins with; most may stand once. */
+static const struct { const char *key; ingot_status (*read)(ingot_plan *p, char *value); bool repeats; } words[] = {
+    {"k=", read_k, false},       {"v=", read_v, false},           {"window=", read_window, false},         {"sinks=", read_sinks, false},
+    {"attn=", read_attn, false}, {"policy=", read_policy, false}, {"layers=", ingot_parse_layers, true}};
+enum { N_WORDS = (int)(sizeof words / sizeof *words) };
 
 /* A word that nothing begins like; methods stand in front. */
 static ingot_status unknown_word(const char *word) {
-    char name[64];
+    char name[64], valid[96];
+    int n = 0;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, ","), word);
     if (ingot_method_find(name) >= 0)
         return ingot_fail(INGOT_E_INVALID, "\"%s\" in a cache plan: a method for both sides must be the first word, and the only one", word);
-    return ingot_fail(INGOT_E_INVALID, "unknown word \"%s\" in a cache plan; valid: k=, v=, window=, sinks=, attn=, policy=, layers=", word);
+    for (int i = 0; i < N_WORDS; i++) n += snprintf(valid + n, sizeof valid - (size_t)n, "%s%s", i ? ", " : "", words[i].key);
+    return ingot_fail(INGOT_E_INVALID, "unknown word \"%s\" in a cache plan; valid: %s", word, valid);
 }
 
-static ingot_status parse_word(ingot_plan *p, char *word, bool first) {
-    if (!strncmp(word, "k=", 2)) return parse_one(&p->k, word + 2, false);
-    if (!strncmp(word, "v=", 2)) return parse_one(&p->v, word + 2, true);
-    if (!strncmp(word, "window=", 7)) return parse_count(&p->window, "window", word + 7, INGOT_MAX_EXACT_WINDOW);
-    if (!strncmp(word, "sinks=", 6)) return parse_count(&p->sinks, "sinks", word + 6, INGOT_MAX_EXACT_SINKS);
-    if (!strncmp(word, "attn=", 5)) return parse_attn(&p->fast_attention, word + 5);
-    if (!strncmp(word, "policy=", 7)) return ingot_parse_policy(&p->policy, word + 7);
-    if (!strncmp(word, "layers=", 7)) return ingot_parse_layers(p, word + 7);
-    if (first) return parse_both(p, word);
-    return unknown_word(word);
+/* *seen: the words that were there, as bits. */
+static ingot_status parse_word(ingot_plan *p, char *word, bool first, unsigned *seen) {
+    for (int i = 0; i < N_WORDS; i++) {
+        const size_t n = strlen(words[i].key);
+        if (strncmp(word, words[i].key, n)) continue;
+        if (*seen >> i & 1u && !words[i].repeats) return ingot_fail(INGOT_E_INVALID, "\"%s\" in a cache plan: %s was given before", word, words[i].key);
+        *seen |= 1u << i;
+        return words[i].read(p, word + n);
+    }
+    return first ? parse_both(p, word) : unknown_word(word);
 }
 
 static ingot_status parse_words(ingot_plan *p, char *text) {
@@ -70,8 +74,7 @@ static ingot_status parse_words(ingot_plan *p, char *text) {
     bool first = true;
     for (char *word; (word = ingot_next_piece(&text, ' '));) {
         if (!*word && (text || !first)) continue; /* more spaces than needed */
-        INGOT_TRY(check_once(&seen, word));
-        INGOT_TRY(parse_word(p, word, first));
+        INGOT_TRY(parse_word(p, word, first, &seen));
         first = false;
     }
     return INGOT_OK;

@@ -95,11 +95,15 @@ GROUP(settings_report, "Report",
       INT(0, "speed-depth", speed_depth, 0, INT_MAX, "decode speed with so many tokens in the cache; 0: do not measure it"),
       INT(0, "together", n_together, 1, 64, "plans that share one run of the f16 cache; more are faster and take more memory"));
 
+/* Shapes of the keys and values of a layer. */
+#define KV_SHAPES                                     \
+    TEXT(0, "kv-heads", kv_heads, "LIST", "KV heads"), \
+    TEXT(0, "head-dim", head_dims, "LIST", "elements of a head")
+
 GROUP(settings_bench_attn, "Attention",
       TEXT('c', "ctx", contexts, "LIST", "tokens of context; 16K is 16384. 27 more are really there, so that it ends inside a page"),
       TEXT(0, "heads", heads, "LIST", "query heads"),
-      TEXT(0, "kv-heads", kv_heads, "LIST", "KV heads"),
-      TEXT(0, "head-dim", head_dims, "LIST", "elements of a head"),
+      KV_SHAPES,
       INT(0, "prefill", n_prefill, 1, 65536, "query tokens at once, the last ones of the context; 1: decoding"));
 
 GROUP(settings_bench_kernel, "Kernel",
@@ -107,8 +111,7 @@ GROUP(settings_bench_kernel, "Kernel",
 
 GROUP(settings_bench_append, "Storing",
       TEXT(0, "tokens", contexts, "LIST", "tokens of one step"),
-      TEXT(0, "kv-heads", kv_heads, "LIST", "KV heads"),
-      TEXT(0, "head-dim", head_dims, "LIST", "elements of a head"));
+      KV_SHAPES);
 
 GROUP(settings_bench_model, "Runs",
       TEXT(0, "prefill", prompts, "LIST", "tokens of prompts to read; none: do not measure it"),
